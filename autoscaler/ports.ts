@@ -1,0 +1,85 @@
+/**
+ * What the controller needs from outside. Kubernetes and local mode are two implementations of
+ * these; one contract suite (test/contract) runs against both.
+ */
+import type { AppProtocol, ActivationFailure, RevisionKey } from "../common/contracts/routing.ts";
+
+/** A revision as the controller sees it: spec in, status out. In a cluster a PodAutoscaler. */
+export interface ScaledRevision {
+  readonly key: RevisionKey;
+  readonly namespace: string;
+  readonly service: string;
+  readonly revision: string;
+  /** Annotations of the revision, live keys of the Service already laid over them. */
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly containerConcurrency: number;
+  readonly timeoutSeconds: number;
+  readonly responseStartTimeoutSeconds: number;
+  readonly idleTimeoutSeconds: number;
+  readonly protocol: AppProtocol;
+  /** A route references the revision. */
+  readonly reachable: boolean;
+  /** Instant of creation, ms since the epoch. */
+  readonly createdAt: number;
+}
+
+export interface ObjectSource {
+  list(): readonly ScaledRevision[];
+  get(key: RevisionKey): ScaledRevision | undefined;
+  /** Called with the key of what was added, changed or removed. */
+  onChange(listener: (key: RevisionKey) => void): void;
+}
+
+export type PodPhase = "pending" | "starting" | "ready" | "unready" | "terminating";
+
+export interface ScaledPod {
+  readonly uid: string;
+  readonly name: string;
+  readonly phase: PodPhase;
+  readonly card: string;
+  readonly createdAt: number;
+  /** Repeated failure of the same kind; `count` grows with each. */
+  readonly failure: (ActivationFailure & { readonly count: number }) | null;
+  /** `waiting for a node`, `pulling the image`; empty when nothing is known. */
+  readonly waitingFor: string;
+}
+
+export interface ScaleRequest {
+  readonly key: RevisionKey;
+  readonly replicas: number;
+  /** Uids in the order in which pods should leave, most expendable first. */
+  readonly leaveOrder: readonly string[];
+  /** When the decision was made, ms since the epoch; part of the cold-start waterfall. */
+  readonly decidedAt: number;
+  readonly reason: string;
+}
+
+export interface ScaleTarget {
+  /** Replicas asked for at present. */
+  readScale(key: RevisionKey): Promise<number>;
+  writeScale(request: ScaleRequest): Promise<void>;
+  listPods(key: RevisionKey): Promise<readonly ScaledPod[]>;
+  /** Deletes one pod so that it is replaced (eviction). */
+  replacePod(key: RevisionKey, uid: string, reason: string): Promise<void>;
+  onPodsChanged(listener: (key: RevisionKey) => void): void;
+}
+
+export type ConditionStatus = "True" | "False" | "Unknown";
+
+export interface Condition {
+  readonly type: "Active" | "Ready" | "ScaleTargetInitialized" | "SKSReady";
+  readonly status: ConditionStatus;
+  readonly reason: string;
+  readonly message: string;
+  readonly changedAt: number;
+}
+
+export interface ScalerStatus {
+  readonly desiredScale: number;
+  readonly actualScale: number;
+  readonly conditions: readonly Condition[];
+}
+
+export interface StatusSink {
+  writeStatus(key: RevisionKey, status: ScalerStatus): Promise<void>;
+}

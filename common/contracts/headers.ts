@@ -1,0 +1,75 @@
+/**
+ * Every HTTP header that crosses a process border, lower case as Node hands headers out.
+ * Sources: Knative data-plane contract for the `k-` and `knative-` names, our wire reference
+ * (docs/reference/wire.md) for the rest.
+ */
+
+/** Prefix of our own headers. */
+export const HEADER_PREFIX = "pilotlight-";
+
+/** Names the pod a request is meant for; a queue-proxy with another UID answers 421. */
+export const TARGET_UID_HEADER = "pilotlight-target-uid";
+/** The lease under which the request runs; the sidecar reports which of them still run. */
+export const LEASE_HEADER = "pilotlight-lease";
+/** Order of the request in a local queue: `<class>;<key in ms>;<sequence>`. */
+export const ORDER_HEADER = "pilotlight-order";
+export const HOP_HEADER = "pilotlight-hop";
+export const SPILL_HEADER = "pilotlight-spill";
+export const TENANT_HEADER = "pilotlight-tenant";
+
+/** On answers made by the platform: the reason word of `wire-reasons.ts`. */
+export const REASON_HEADER = "pilotlight-reason";
+/** `true` when the request waited for a pod to start. */
+export const COLD_START_HEADER = "pilotlight-cold-start";
+/** Asked for by the caller: adds pod and attempts to the answer. */
+export const DEBUG_HEADER = "pilotlight-debug";
+export const POD_HEADER = "pilotlight-pod";
+export const ATTEMPTS_HEADER = "pilotlight-attempts";
+export const WARNING_HEADER = "pilotlight-warning";
+export const SESSION_HEADER = "pilotlight-session";
+export const REQUEST_ID_HEADER = "x-request-id";
+export const SERVER_TIMING_HEADER = "server-timing";
+export const IDEMPOTENCY_KEY_HEADER = "idempotency-key";
+
+/** Knative's own names. */
+export const KNATIVE_REVISION_HEADER = "knative-serving-revision";
+export const KNATIVE_NAMESPACE_HEADER = "knative-serving-namespace";
+export const NETWORK_PROBE_HEADER = "k-network-probe";
+export const NETWORK_HASH_HEADER = "k-network-hash";
+export const KUBELET_PROBE_HEADER = "k-kubelet-probe";
+export const ORIGINAL_HOST_HEADER = "k-original-host";
+export const PROXY_REQUEST_HEADER = "k-proxy-request";
+/** Value of `k-proxy-request` on requests that came through an activator. */
+export const PROXY_REQUEST_ACTIVATOR = "activator";
+export const PASSTHROUGH_LB_HEADER = "k-passthrough-lb";
+
+/** User-agent prefixes by which Knative tells probes from traffic. */
+export const KUBELET_PROBE_AGENT = "kube-probe/";
+export const ACTIVATOR_PROBE_AGENT = "Knative-Activator-Probe";
+export const AUTOSCALER_PROBE_AGENT = "Knative-Autoscaling-Probe";
+
+/**
+ * Internal headers: removed when they come from outside the platform, and again before the user
+ * container sees the request.
+ */
+export const INTERNAL_HEADERS: ReadonlySet<string> = new Set([
+  TARGET_UID_HEADER,
+  LEASE_HEADER,
+  ORDER_HEADER,
+  HOP_HEADER,
+  SPILL_HEADER,
+  TENANT_HEADER,
+]);
+
+/** Hop-by-hop headers of RFC 9110 7.6.1; names listed in `connection` join them per message. */
+export const HOP_BY_HOP_HEADERS: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);

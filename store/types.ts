@@ -1,0 +1,221 @@
+/**
+ * The routing state in domain words. `store.ts` implements this over one Valkey; every call is
+ * one script that touches one hash slot. Times are the server's: `...At` in us for order keys and
+ * integrals where the comment says so, else in ms.
+ */
+import type { Assignment, ColdStartRecord } from "../common/contracts/channels.ts";
+import type { PushReport } from "../common/contracts/push.ts";
+import type {
+  RevisionConfig,
+  RevisionKey,
+  StartMarks,
+  TargetState,
+  TargetView,
+} from "../common/contracts/routing.ts";
+
+export interface AcquireRequest {
+  readonly revision: RevisionKey;
+  readonly activatorId: string;
+  /** Chosen by the activator, unique for ever: the same id twice returns the same slot. */
+  readonly leaseId: string;
+  /** Targets that this request already failed on. */
+  readonly exclude: readonly string[];
+  /** `arrivedAt` of an earlier reply for this request, so that a rerouted one keeps its place; 0 at first. */
+  readonly arrivedAt: number;
+  /** False: take a free slot or nothing. */
+  readonly mayWait: boolean;
+  /** Two numbers in [0, 1), used by `random-choice-2`. */
+  readonly random: readonly [number, number];
+}
+
+export interface Lease {
+  readonly leaseId: string;
+  readonly targetUid: string;
+  /** `ip:port` of the sidecar. */
+  readonly address: string;
+  /** Server time in us. */
+  readonly arrivedAt: number;
+  readonly grantedAt: number;
+}
+
+export type AcquireResult =
+  | { readonly kind: "leased"; readonly lease: Lease }
+  | {
+      readonly kind: "waiting";
+      readonly arrivedAt: number;
+      /** Targets in state ready or suspected; 0 means that this is a cold start. */
+      readonly readyTargets: number;
+      readonly waiting: number;
+    }
+  /** Only with `mayWait: false`. */
+  | { readonly kind: "no-slot" }
+  | { readonly kind: "queue-full"; readonly retryAfterMs: number }
+  /** The store has no configuration of this revision (yet, or any more). */
+  | { readonly kind: "unknown-revision" };
+
+export type ReleaseOutcome = "done" | "error" | "cancelled" | "timeout" | "moved" | "not-delivered";
+
+export interface ReleaseRequest {
+  readonly revision: RevisionKey;
+  readonly leaseId: string;
+  readonly outcome: ReleaseOutcome;
+  /** Status sent to the caller, 0 when none. */
+  readonly status: number;
+  /** Time from grant to end in ms; 0 when nothing ran. */
+  readonly serviceMs: number;
+}
+
+/** What an activator saw on the way to a target. */
+export type TargetEvidence =
+  /** Refused, no route, reset or timed out in connect: quarantine (or suspected beyond the bound of T4). */
+  | "connect-failed"
+  /** Answered 421: the address belongs to another pod now; deleted. */
+  | "misdirected"
+  /** Answered 503 pod_full: the count is wrong until the next report. */
+  | "pod-full"
+  /** Answered 503 draining. */
+  | "draining"
+  /** Reset on a reused connection: nothing the first time, then suspected. */
+  | "reset-reused"
+  /** Reset on a fresh connection or in mid-answer: suspected. */
+  | "reset"
+  /** The push connection closed without a goodbye and was not replaced in time: suspected. */
+  | "push-lost";
+
+export interface ReportResult {
+  readonly kind: "accepted" | "stale" | "unknown-revision" | "buried";
+  readonly state: TargetState | "deleted";
+  readonly bootOnRecord: number;
+  readonly sequenceOnRecord: number;
+  /** No open lease on this target. */
+  readonly idle: boolean;
+  readonly ask: readonly string[];
+  /** Targets of this revision, for the heartbeat period. */
+  readonly targets: number;
+}
+
+/** What a push adds from the side of the activator. */
+export interface ReportContext {
+  readonly card: string;
+  readonly marks: StartMarks;
+}
+
+export interface Heartbeat {
+  readonly podUid: string;
+  readonly boot: number;
+  readonly sequence: number;
+}
+
+export interface ProbeOrder {
+  readonly targetUid: string;
+  readonly address: string;
+  readonly state: "suspected" | "quarantined";
+}
+
+/** Result of one sweep: what an activator must probe now, and what left the routing state. */
+export interface SweepResult {
+  readonly probes: readonly ProbeOrder[];
+  /** Targets deleted because they never recovered; their pods are to be replaced. */
+  readonly evicted: readonly string[];
+  /** More work is left; call again soon. */
+  readonly more: boolean;
+}
+
+/** Figures of one revision for the autoscaler; one read per revision and tick. */
+export interface RevisionFigures {
+  /** Server time in us of this read. */
+  readonly at: number;
+  /** Integral over time of (leases + tickets), in request-us, since `since`. */
+  readonly concurrencyIntegral: number;
+  /** Requests that arrived since `since`. */
+  readonly arrivals: number;
+  /** Server time in us since when the figures are kept without a gap. */
+  readonly since: number;
+  /** Slots held now. */
+  readonly busy: number;
+  readonly waiting: number;
+  /** Waiting requests older than `scale-up-delay` (all when no target is ready). */
+  readonly aged: number;
+  /** Server time in us at which the oldest ticket arrived; 0 when none waits. */
+  readonly oldestArrivedAt: number;
+  readonly targetsByState: Readonly<Record<TargetState, number>>;
+  /** Targets evicted and not yet reported to the autoscaler. */
+  readonly evicted: readonly string[];
+}
+
+/** A figures sample as kept in the store, newest last. */
+export interface FiguresSample {
+  readonly at: number;
+  readonly concurrencyIntegral: number;
+  readonly arrivals: number;
+}
+
+export interface RoutingStore {
+  acquireLease(request: AcquireRequest): Promise<AcquireResult>;
+  releaseLease(request: ReleaseRequest): Promise<void>;
+  /** The caller of a waiting request left, or its time is over. True: it was waiting. False: it was assigned meanwhile; the lease must be released. */
+  cancelTicket(revision: RevisionKey, leaseId: string): Promise<boolean>;
+  /** What became of a request whose assignment may have been lost. */
+  askTicket(revision: RevisionKey, leaseId: string): Promise<AcquireResult | { readonly kind: "gone" }>;
+  reportReadiness(report: PushReport, context: ReportContext): Promise<ReportResult>;
+  /** At most 64 per call; the store facade cuts larger batches. Answers the uids that must push their whole state. */
+  reportHeartbeats(revision: RevisionKey, beats: readonly Heartbeat[]): Promise<readonly string[]>;
+  reportEvidence(revision: RevisionKey, targetUid: string, leaseId: string, evidence: TargetEvidence): Promise<void>;
+  reportProbe(revision: RevisionKey, targetUid: string, passed: boolean): Promise<void>;
+  /** Keeps this activator's leases and tickets of the revision alive for 3 s, and sweeps. */
+  renewActivator(revision: RevisionKey, activatorId: string): Promise<SweepResult>;
+  /** A last word of an activator that stops: its entry goes at once. */
+  leaveRevision(revision: RevisionKey, activatorId: string): Promise<void>;
+  /** After a loss of the store: put back what this activator holds. Idempotent. */
+  reassertLeases(revision: RevisionKey, activatorId: string, leases: readonly Lease[]): Promise<void>;
+  configureRevision(config: RevisionConfig): Promise<void>;
+  removeRevision(revision: RevisionKey): Promise<void>;
+  readRevision(revision: RevisionKey): Promise<RevisionConfig | null>;
+  /** Reads, sweeps, and appends a sample when `record` is true. */
+  readFigures(revision: RevisionKey, options: { readonly record: boolean }): Promise<RevisionFigures>;
+  readSamples(revision: RevisionKey): Promise<readonly FiguresSample[]>;
+  readTargets(revision: RevisionKey): Promise<readonly TargetView[]>;
+  /** T6: the pods that exist, from the API or the supervisor. Adds `starting`, deletes what has no pod, drains what is marked. */
+  comparePods(revision: RevisionKey, pods: readonly PodFact[]): Promise<void>;
+  drainTarget(revision: RevisionKey, targetUid: string, reason: string): Promise<void>;
+  removeTarget(revision: RevisionKey, targetUid: string, reason: string): Promise<void>;
+  /** State of the scaler that survives a restart: an opaque text per revision. */
+  readScalerState(revision: RevisionKey): Promise<string | null>;
+  writeScalerState(revision: RevisionKey, state: string): Promise<void>;
+  listRevisions(): Promise<readonly RevisionKey[]>;
+  recordColdStart(record: ColdStartRecord): Promise<void>;
+  readColdStarts(revision: RevisionKey, limit: number): Promise<readonly ColdStartRecord[]>;
+  /** Switches the event log of a revision on or off, and reads it. */
+  recordEvents(revision: RevisionKey, on: boolean): Promise<void>;
+  readEvents(revision: RevisionKey): Promise<readonly StoreEvent[]>;
+}
+
+export interface PodFact {
+  readonly uid: string;
+  readonly podName: string;
+  readonly draining: boolean;
+  readonly card: string;
+}
+
+/** One entry of the event log: what a script did, in server order. */
+export interface StoreEvent {
+  /** Server time in us. */
+  readonly at: number;
+  readonly operation: string;
+  readonly target: string;
+  readonly lease: string;
+  /** State of the target, `in flight / capacity` and waiting requests after the step. */
+  readonly state: string;
+  readonly inFlight: number;
+  readonly capacity: number;
+  readonly waiting: number;
+}
+
+/** Subscriptions of one process; a second connection of its own. */
+export interface StoreSubscriber {
+  onAssignment(listener: (assignment: Assignment) => void): void;
+  onWake(listener: (revision: RevisionKey) => void): void;
+  onConfig(listener: (revision: RevisionKey) => void): void;
+  /** After each (re)subscription: what was published meanwhile may be lost. */
+  onResubscribed(listener: () => void): void;
+}
