@@ -34,7 +34,9 @@ export function createLogger(options: LoggerOptions): Logger {
   const log = (level: LogLevel, message: string, fields: LogFields = {}): void => {
     if (LOG_LEVELS.indexOf(level) < threshold) return;
     const timestamp = new Date().toISOString();
-    write(`${JSON.stringify({ severity: level, timestamp, message, ...fixed, ...plain(fields) })}\n`);
+    write(
+      `${JSON.stringify({ severity: level, timestamp, message, ...fixed, ...plain(fields) })}\n`,
+    );
   };
 
   return {

@@ -111,7 +111,12 @@ export type AttemptEnd =
   /** No byte of the request was delivered. */
   | { readonly kind: "connect-failed"; readonly failure: ConnectFailure; readonly message: string }
   /** Connection broke before any response byte; whether it was processed is unknown. */
-  | { readonly kind: "reset"; readonly reused: boolean; readonly bodySent: boolean; readonly message: string }
+  | {
+      readonly kind: "reset";
+      readonly reused: boolean;
+      readonly bodySent: boolean;
+      readonly message: string;
+    }
   /** Upstream spoke no valid HTTP. */
   | { readonly kind: "bad-response"; readonly message: string }
   /** Response began and then broke; the client's connection was cut. */
@@ -159,7 +164,13 @@ export interface ListenOptions {
 export interface FrontHooks {
   onExchange(exchange: Exchange): void;
   /** `reason` is one of the 400-family wire reasons; returns the answer to send before closing. */
-  onRefused(reason: "malformed_request" | "request_head_timeout" | "header_too_large" | "unknown_expectation"): OwnAnswer;
+  onRefused(
+    reason:
+      | "malformed_request"
+      | "request_head_timeout"
+      | "header_too_large"
+      | "unknown_expectation",
+  ): OwnAnswer;
 }
 
 /** Upstream connection pools, one per process. Keyed by host, port and local address. */

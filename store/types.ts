@@ -156,23 +156,38 @@ export interface RoutingStore {
   /** The caller of a waiting request left, or its time is over. True: it was waiting. False: it was assigned meanwhile; the lease must be released. */
   cancelTicket(revision: RevisionKey, leaseId: string): Promise<boolean>;
   /** What became of a request whose assignment may have been lost. */
-  askTicket(revision: RevisionKey, leaseId: string): Promise<AcquireResult | { readonly kind: "gone" }>;
+  askTicket(
+    revision: RevisionKey,
+    leaseId: string,
+  ): Promise<AcquireResult | { readonly kind: "gone" }>;
   reportReadiness(report: PushReport, context: ReportContext): Promise<ReportResult>;
   /** At most 64 per call; the store facade cuts larger batches. Answers the uids that must push their whole state. */
   reportHeartbeats(revision: RevisionKey, beats: readonly Heartbeat[]): Promise<readonly string[]>;
-  reportEvidence(revision: RevisionKey, targetUid: string, leaseId: string, evidence: TargetEvidence): Promise<void>;
+  reportEvidence(
+    revision: RevisionKey,
+    targetUid: string,
+    leaseId: string,
+    evidence: TargetEvidence,
+  ): Promise<void>;
   reportProbe(revision: RevisionKey, targetUid: string, passed: boolean): Promise<void>;
   /** Keeps this activator's leases and tickets of the revision alive for 3 s, and sweeps. */
   renewActivator(revision: RevisionKey, activatorId: string): Promise<SweepResult>;
   /** A last word of an activator that stops: its entry goes at once. */
   leaveRevision(revision: RevisionKey, activatorId: string): Promise<void>;
   /** After a loss of the store: put back what this activator holds. Idempotent. */
-  reassertLeases(revision: RevisionKey, activatorId: string, leases: readonly Lease[]): Promise<void>;
+  reassertLeases(
+    revision: RevisionKey,
+    activatorId: string,
+    leases: readonly Lease[],
+  ): Promise<void>;
   configureRevision(config: RevisionConfig): Promise<void>;
   removeRevision(revision: RevisionKey): Promise<void>;
   readRevision(revision: RevisionKey): Promise<RevisionConfig | null>;
   /** Reads, sweeps, and appends a sample when `record` is true. */
-  readFigures(revision: RevisionKey, options: { readonly record: boolean }): Promise<RevisionFigures>;
+  readFigures(
+    revision: RevisionKey,
+    options: { readonly record: boolean },
+  ): Promise<RevisionFigures>;
   readSamples(revision: RevisionKey): Promise<readonly FiguresSample[]>;
   readTargets(revision: RevisionKey): Promise<readonly TargetView[]>;
   /** T6: the pods that exist, from the API or the supervisor. Adds `starting`, deletes what has no pod, drains what is marked. */
