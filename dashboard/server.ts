@@ -1,0 +1,70 @@
+/**
+ * The dashboard's server: a read-only JSON API, one event stream, and the page as static files.
+ * It opens no port until `listen`, changes nothing anywhere, and needs no network.
+ */
+import { fileURLToPath } from "node:url";
+import fastifyStatic from "@fastify/static";
+import Fastify from "fastify";
+import type { FastifyInstance } from "fastify";
+import type { DashboardParts } from "./ports.ts";
+import { Sampler } from "./sampler.ts";
+import { createStreamHub } from "./stream.ts";
+import type { StreamHub } from "./stream.ts";
+
+const PAGE_FOLDER = fileURLToPath(new URL("./page/", import.meta.url));
+
+/** Everything comes from this server; nothing may be framed or sent elsewhere. */
+const SECURITY_HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+/** Answers an instance that does not listen: call `listen({ host, port })`, later `close()`. */
+export function createDashboard(parts: DashboardParts): FastifyInstance {
+  const sampler = new Sampler(parts);
+  const hub = createStreamHub(sampler);
+  const app = Fastify({ logger: false, bodyLimit: 1_024, forceCloseConnections: true });
+
+  app.addHook("onReady", async () => sampler.start());
+  app.addHook("preClose", async () => hub.close());
+  app.addHook("onClose", async () => sampler.stop());
+  app.addHook("onSend", async (_request, reply) => void reply.headers(SECURITY_HEADERS));
+  app.setErrorHandler((error, _request, reply) => {
+    parts.logger.error("dashboard request failed", { error });
+    return reply.code(500).send({ reason: "internal", message: "The dashboard could not answer." });
+  });
+
+  void app.register(apiRoutes, { prefix: "/api", sampler, hub });
+  void app.register(fastifyStatic, {
+    root: PAGE_FOLDER,
+    // Files of a run may change with the next version; ETags make the check cheap.
+    cacheControl: false,
+    setHeaders: (reply) => void reply.header("cache-control", "no-cache"),
+    allowedPath: (path) => !path.endsWith("tsconfig.json"),
+  });
+  return app;
+}
+
+interface ApiParts {
+  readonly sampler: Sampler;
+  readonly hub: StreamHub;
+}
+
+const ANY_OBJECT = { type: "object", additionalProperties: true } as const;
+
+async function apiRoutes(app: FastifyInstance, { sampler, hub }: ApiParts): Promise<void> {
+  app.addHook("onSend", async (_request, reply) => void reply.header("cache-control", "no-store"));
+  app.get("/snapshot", { schema: { response: { 200: ANY_OBJECT } } }, () => sampler.latest());
+  app.get("/history", { schema: { response: { 200: ANY_OBJECT } } }, () => sampler.history());
+  app.get("/stream", (_request, reply) => {
+    if (!hub.open(reply.raw)) {
+      return reply.code(503).header("retry-after", "5").send({
+        reason: "too_many_streams",
+        message: "Too many open streams; poll /api/snapshot instead.",
+      });
+    }
+    return reply.hijack();
+  });
+}

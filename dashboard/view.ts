@@ -1,0 +1,183 @@
+/**
+ * Shapes of the dashboard's JSON, shared by the server and (as types only) by the page, and the
+ * pure functions that build them. Instants are ms since the epoch.
+ */
+import type { ColdStartRecord } from "../common/contracts/channels.ts";
+import type { RevisionKey, TargetState, TargetView } from "../common/contracts/routing.ts";
+import type { RevisionFigures } from "../store/types.ts";
+import type {
+  ActivatorInfo,
+  DecisionInfo,
+  RevisionInfo,
+  RunInfo,
+  ScalerInfo,
+  ServiceInfo,
+} from "./ports.ts";
+
+/** Rows per revision in a snapshot; a page cannot show more in a useful way. */
+export const TARGET_ROWS = 200;
+export const DECISION_ROWS = 20;
+export const COLD_START_ROWS = 20;
+
+export interface Snapshot {
+  readonly at: number;
+  readonly run: RunInfo;
+  readonly store: StoreHealth;
+  readonly activators: readonly ActivatorInfo[];
+  readonly services: readonly ServiceView[];
+}
+
+export interface StoreHealth {
+  readonly state: "ready" | "down";
+  /** Time of one read in ms. */
+  readonly readMs: number;
+  /** In words; empty when all is well. */
+  readonly reason: string;
+}
+
+export const SERVICE_STATES = ["serving", "starting", "at-zero", "failing", "unknown"] as const;
+export type ServiceState = (typeof SERVICE_STATES)[number];
+
+export interface ServiceView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly url: string;
+  readonly state: ServiceState;
+  readonly problem: string;
+  readonly revisions: readonly RevisionView[];
+}
+
+export interface RevisionView extends RevisionInfo {
+  readonly desiredScale: number;
+  /** `null` when the store could not be read. */
+  readonly load: LoadView | null;
+  readonly targets: readonly TargetRow[];
+  /** Targets that exist; more than rows when there are very many. */
+  readonly targetCount: number;
+  readonly decisions: readonly DecisionInfo[];
+  /** Newest first. */
+  readonly coldStarts: readonly ColdStartRecord[];
+}
+
+export interface LoadView {
+  /** Requests that hold a slot. */
+  readonly running: number;
+  readonly waiting: number;
+  /** Age of the oldest waiting request in ms; 0 when none waits. */
+  readonly oldestWaitMs: number;
+  /** Requests per second since the sample before. */
+  readonly arrivalRate: number;
+  readonly targetsByState: Readonly<Record<TargetState, number>>;
+}
+
+export type TargetRow = Pick<
+  TargetView,
+  | "uid"
+  | "podName"
+  | "address"
+  | "state"
+  | "reason"
+  | "capacity"
+  | "inFlight"
+  | "card"
+  | "reportedAt"
+  | "changedAt"
+  | "idleSince"
+>;
+
+/** Columns of equal length, oldest first; one row per sample. */
+export interface Series {
+  readonly at: readonly number[];
+  readonly running: readonly number[];
+  readonly waiting: readonly number[];
+  readonly ready: readonly number[];
+  /** Pods that exist and are not ready: starting, unready, suspected, quarantined, draining. */
+  readonly unready: readonly number[];
+  readonly desired: readonly number[];
+}
+
+export interface History {
+  readonly sampleEveryMs: number;
+  readonly series: Readonly<Record<RevisionKey, Series>>;
+}
+
+/** What was read of one revision in one sample. */
+export interface RevisionReading {
+  readonly figures: RevisionFigures;
+  readonly targets: readonly TargetView[];
+  readonly coldStarts: readonly ColdStartRecord[];
+}
+
+export function revisionView(
+  revision: RevisionInfo,
+  scaler: ScalerInfo | undefined,
+  reading: RevisionReading | undefined,
+  before: RevisionFigures | undefined,
+): RevisionView {
+  const targets = reading?.targets ?? [];
+  return {
+    ...revision,
+    desiredScale: scaler?.desiredScale ?? 0,
+    load: reading === undefined ? null : loadView(reading.figures, before),
+    targets: targets.slice(0, TARGET_ROWS).map(targetRow),
+    targetCount: targets.length,
+    decisions: scaler?.decisions.slice(-DECISION_ROWS) ?? [],
+    coldStarts: (reading?.coldStarts ?? []).toSorted((a, b) => b.requestAt - a.requestAt),
+  };
+}
+
+export function serviceView(service: ServiceInfo, revisions: readonly RevisionView[]): ServiceView {
+  const problem = revisions.find((revision) => revision.problem !== "")?.problem ?? "";
+  const { namespace, name, url } = service;
+  return { namespace, name, url, state: serviceState(revisions, problem), problem, revisions };
+}
+
+export function loadView(figures: RevisionFigures, before: RevisionFigures | undefined): LoadView {
+  return {
+    running: figures.busy,
+    waiting: figures.waiting,
+    oldestWaitMs:
+      figures.oldestArrivedAt === 0 ? 0 : Math.max(0, figures.at - figures.oldestArrivedAt) / 1000,
+    arrivalRate: arrivalRate(figures, before),
+    targetsByState: figures.targetsByState,
+  };
+}
+
+/** A pod that serves outweighs a problem elsewhere; a problem outweighs everything else. */
+function serviceState(revisions: readonly RevisionView[], problem: string): ServiceState {
+  const loads = revisions.flatMap(({ load }) => (load === null ? [] : [load]));
+  const count = (state: TargetState): number =>
+    loads.reduce((sum, load) => sum + load.targetsByState[state], 0);
+  if (count("ready") > 0) return "serving";
+  if (problem !== "") return "failing";
+  if (loads.length === 0) return "unknown";
+  if (count("starting") > 0 || revisions.some(({ desiredScale }) => desiredScale > 0)) {
+    return "starting";
+  }
+  return "at-zero";
+}
+
+/** The counter starts anew when the store lost its figures; such a step has no rate. */
+function arrivalRate(figures: RevisionFigures, before: RevisionFigures | undefined): number {
+  if (before === undefined || before.since !== figures.since) return 0;
+  const seconds = (figures.at - before.at) / 1_000_000;
+  return seconds <= 0 ? 0 : Math.max(0, figures.arrivals - before.arrivals) / seconds;
+}
+
+function targetRow(target: TargetView): TargetRow {
+  const { uid, podName, address, state, reason, capacity, inFlight, card } = target;
+  const { reportedAt, changedAt, idleSince } = target;
+  return {
+    uid,
+    podName,
+    address,
+    state,
+    reason,
+    capacity,
+    inFlight,
+    card,
+    reportedAt,
+    changedAt,
+    idleSince,
+  };
+}
