@@ -1,0 +1,45 @@
+/** What each npm script runs, once packages, Node and (where asked) Valkey are there. */
+
+const cli = (command) => ({
+  needsStore: true,
+  steps: (args) => [{ args: ["cli/main.ts", command, ...args] }],
+});
+
+const script = (file, options = { needsStore: true }) => ({
+  ...options,
+  steps: (args) => [{ args: [file, ...args] }],
+});
+
+const bin = (path) => `node_modules/${path}`;
+const types = { title: "Types", args: [bin("typescript/bin/tsc"), "--noEmit", "-p", "."] };
+const pageTypes = {
+  title: "Types of the dashboard page",
+  args: [bin("typescript/bin/tsc"), "--noEmit", "-p", "dashboard/page"],
+};
+const lint = {
+  title: "Lint",
+  args: [bin("oxlint/bin/oxlint"), "-c", ".oxlintrc.json", "--type-aware"],
+};
+const format = { title: "Format", args: [bin("oxfmt/bin/oxfmt"), "--check", "."] };
+const tests = (args) => ({ title: "Tests", args: ["scripts/run-tests.ts", ...args] });
+
+export const TASKS = {
+  demo: cli("demo"),
+  up: cli("up"),
+  /** Any command line, run where the user stands: `npx pilotlight ...`. */
+  cli: {
+    needsStore: true,
+    steps: (args) => [
+      { args: [new URL("../../cli/main.ts", import.meta.url).pathname, ...args], here: true },
+    ],
+  },
+  install: { needsStore: true, steps: () => [] },
+  test: { needsStore: true, steps: (args) => [tests(args)] },
+  check: { needsStore: true, steps: (args) => [types, pageTypes, lint, format, tests(args)] },
+  lint: { steps: () => [types, pageTypes, lint, format] },
+  format: { steps: () => [{ args: [bin("oxfmt/bin/oxfmt"), "."] }] },
+  build: { steps: () => [{ args: ["scripts/build.ts"] }] },
+  report: script("bench/report-cli.ts", {}),
+  "bench:routing": script("bench/routing.ts"),
+  "bench:hexgen": script("bench/hexgen.ts", {}),
+};
