@@ -1,7 +1,7 @@
 /** `npm run report -- FILE [OTHER]`: prints a report as a table, or two side by side. */
 import { readFileSync } from "node:fs";
-import type { Report, Row } from "./report.ts";
-import { formatTable } from "./table.ts";
+import type { Report, Row } from "../foundation/report.ts";
+import { formatTable } from "../foundation/text-table.ts";
 
 const files = process.argv.slice(2);
 if (files.length < 1 || files.length > 2) {

@@ -119,7 +119,6 @@ const RULES: readonly Rule[] = [
       "autoscaler/kubernetes/",
       "common/",
       "foundation/",
-      "bench/report.ts",
     ],
     npm: [],
     why: "the command line stands on top",

@@ -1,6 +1,6 @@
 /** The verdict helper that every proof command shares. */
 import { describe, expect, it } from "vitest";
-import { ReportBuilder, exitCodeOf, judge, meets } from "../../../bench/report.ts";
+import { ReportBuilder, exitCodeOf, judge, meets } from "../../../foundation/report.ts";
 
 describe("meets", () => {
   const rows = [

@@ -1,0 +1,73 @@
+/** The cold-start timeline: parts without gaps, the platform's own share, drawing within its width. */
+import { describe, expect, it } from "vitest";
+import {
+  drawWaterfall,
+  partsOf,
+  percentile,
+  platformShareMs,
+} from "../../../cli/demo/waterfall.ts";
+import type { ColdStartRecord } from "../../../common/contracts/channels.ts";
+
+const record: ColdStartRecord = {
+  revision: "default/echo-00001",
+  service: "echo",
+  requestId: "r",
+  podUid: "u",
+  requestAt: 1_000,
+  decidedAt: 1_012,
+  spawnedAt: 1_015,
+  sidecarAt: 1_060,
+  listeningAt: 1_115,
+  readyAt: 1_120,
+  dispatchedAt: 1_124,
+  firstByteAt: 1_130,
+};
+
+describe("partsOf", () => {
+  it("covers the time from request to first byte without a gap", () => {
+    const parts = partsOf(record);
+    expect(parts.map(({ name, fromMs, toMs }) => [name, fromMs, toMs])).toEqual([
+      ["decision", 0, 12],
+      ["process", 12, 15],
+      ["listening", 15, 115],
+      ["ready pushed", 115, 120],
+      ["dispatched", 120, 124],
+      ["first byte", 124, 130],
+    ]);
+  });
+
+  it("skips unknown instants and never runs backwards", () => {
+    const parts = partsOf({ ...record, decidedAt: null, spawnedAt: 990 });
+    expect(parts[0]).toEqual({ name: "process", fromMs: 0, toMs: 0, own: false });
+    expect(parts[1]).toMatchObject({ name: "listening", fromMs: 0, toMs: 115 });
+  });
+});
+
+describe("platformShareMs", () => {
+  const rows = [
+    { name: "leaves out the container's exec to ready", record, wanted: 19 },
+    { name: "is unknown without marks", record: { ...record, readyAt: null }, wanted: null },
+    {
+      name: "is unknown for a pod that was already starting",
+      record: { ...record, spawnedAt: 900 },
+      wanted: null,
+    },
+  ];
+  for (const row of rows) {
+    it(row.name, () => expect(platformShareMs(row.record)).toBe(row.wanted));
+  }
+});
+
+it("draws each part inside the width", () => {
+  const lines = drawWaterfall(record, 40);
+  expect(lines).toHaveLength(6);
+  for (const line of lines)
+    expect([...line].filter((char) => "·█▒".includes(char))).toHaveLength(40);
+  expect(lines[2]).toContain("100 ms");
+});
+
+it("takes nearest-rank percentiles", () => {
+  expect(percentile([5, 1, 3], 0.5)).toBe(3);
+  expect(percentile([5, 1, 3], 0.95)).toBe(5);
+  expect(percentile([], 0.5)).toBe(0);
+});
