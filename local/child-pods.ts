@@ -1,0 +1,165 @@
+/**
+ * Scale target made of child processes: the pods of all revisions, as many of each as the
+ * controller asks for.
+ */
+import { randomBytes, randomUUID } from "node:crypto";
+import type { ScaledPod, ScaleRequest, ScaleTarget } from "../autoscaler/ports.ts";
+import type { RevisionKey } from "../common/contracts/routing.ts";
+import type { AddressBook } from "./addresses.ts";
+import { Pod } from "./pod.ts";
+import type { PodWorld } from "./pod.ts";
+import type { PodEvent, PodPlan, PodSummary } from "./pod-types.ts";
+import { RUN_FILES } from "./run-folder.ts";
+
+export interface ChildPodsOptions {
+  readonly world: PodWorld;
+  readonly addresses: AddressBook;
+  /** The plan of a revision's pods; undefined when the revision is gone. */
+  readonly plan: (key: RevisionKey) => PodPlan | undefined;
+  readonly onEvent: (pod: PodSummary, event: PodEvent) => void;
+}
+
+export class ChildPods implements ScaleTarget {
+  readonly #options: ChildPodsOptions;
+  readonly #pods = new Map<string, Pod>();
+  readonly #wanted = new Map<RevisionKey, number>();
+  /** Pods that wait for their address. */
+  readonly #arriving = new Map<RevisionKey, number>();
+  readonly #listeners: ((key: RevisionKey) => void)[] = [];
+  #stopping = false;
+
+  constructor(options: ChildPodsOptions) {
+    this.#options = options;
+  }
+
+  readScale(key: RevisionKey): Promise<number> {
+    return Promise.resolve(this.#wanted.get(key) ?? 0);
+  }
+
+  async writeScale(request: ScaleRequest): Promise<void> {
+    if (this.#stopping) return;
+    const { key, replicas, leaveOrder, decidedAt, reason } = request;
+    this.#wanted.set(key, replicas);
+    const surplus = this.#staying(key).length + (this.#arriving.get(key) ?? 0) - replicas;
+    if (surplus > 0) this.#dismiss(key, { count: surplus, leaveOrder, reason });
+    else await this.#add(key, -surplus, decidedAt);
+  }
+
+  listPods(key: RevisionKey): Promise<readonly ScaledPod[]> {
+    return Promise.resolve(this.#of(key).map((pod) => pod.summary));
+  }
+
+  async replacePod(key: RevisionKey, uid: string, reason: string): Promise<void> {
+    const pod = this.#pods.get(uid);
+    if (pod === undefined || pod.plan.key !== key) return;
+    this.#terminate(pod, reason);
+    const missing = (this.#wanted.get(key) ?? 0) - this.#staying(key).length;
+    await this.#add(key, missing, this.#options.world.clock.now());
+  }
+
+  onPodsChanged(listener: (key: RevisionKey) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  summaries(): readonly PodSummary[] {
+    return [...this.#pods.values()].map((pod) => pod.summary);
+  }
+
+  hasPods(key: RevisionKey): boolean {
+    return this.#of(key).length > 0 || (this.#arriving.get(key) ?? 0) > 0;
+  }
+
+  /** The revision is gone: so are its pods, after their drain. */
+  dropRevision(key: RevisionKey): void {
+    this.#wanted.delete(key);
+    for (const pod of this.#staying(key)) this.#terminate(pod, "the service was removed");
+  }
+
+  refreshTokens(): void {
+    for (const pod of this.#pods.values()) pod.refreshToken();
+  }
+
+  refreshActivators(): void {
+    for (const pod of this.#pods.values()) pod.refreshActivators();
+  }
+
+  /** Live keys of a service changed: as annotating its pods would do in a cluster. */
+  refreshAnnotations(key: RevisionKey): void {
+    const plan = this.#options.plan(key);
+    if (plan === undefined) return;
+    for (const pod of this.#of(key)) pod.refreshAnnotations(plan.template.annotations);
+  }
+
+  /** Ends every pod; after `graceMs` by force. A second call with a shorter time cuts the first. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true;
+    const pods = [...this.#pods.values()];
+    await Promise.all(pods.map((pod) => pod.terminate(graceMs, "the platform stops")));
+  }
+
+  #of(key: RevisionKey): readonly Pod[] {
+    return [...this.#pods.values()].filter((pod) => pod.plan.key === key);
+  }
+
+  #staying(key: RevisionKey): readonly Pod[] {
+    return this.#of(key).filter((pod) => pod.phase !== "terminating");
+  }
+
+  async #add(key: RevisionKey, count: number, decidedAt: number): Promise<void> {
+    const starts = Array.from({ length: Math.max(0, count) }, () => this.#start(key, decidedAt));
+    await Promise.all(starts);
+  }
+
+  async #start(key: RevisionKey, decidedAt: number): Promise<void> {
+    const { addresses, plan: planOf, world, onEvent } = this.#options;
+    this.#arriving.set(key, (this.#arriving.get(key) ?? 0) + 1);
+    const [address, userPort] = await Promise.all([
+      addresses.takeAddress(),
+      addresses.takePort(),
+    ]).finally(() => this.#arriving.set(key, (this.#arriving.get(key) ?? 1) - 1));
+    // The wish may have changed while the address was looked for.
+    const plan = planOf(key);
+    const missing = (this.#wanted.get(key) ?? 0) - this.#staying(key).length;
+    if (this.#stopping || plan === undefined || missing <= 0) {
+      return addresses.giveBack(address, userPort);
+    }
+    const uid = randomUUID();
+    const name = `${plan.revision}-${randomBytes(4).toString("hex").slice(0, 5)}`;
+    const root = world.folder.at(RUN_FILES.podRoots, uid);
+    const pod: Pod = new Pod({
+      plan,
+      place: { uid, name, address, userPort, root },
+      decidedAt,
+      world,
+      onEvent: (event) => {
+        if (event.kind === "gone") this.#forget(pod);
+        onEvent(pod.summary, event);
+        for (const listener of this.#listeners) listener(key);
+      },
+    });
+    this.#pods.set(uid, pod);
+    pod.start();
+  }
+
+  #dismiss(
+    key: RevisionKey,
+    how: { count: number; leaveOrder: readonly string[]; reason: string },
+  ): void {
+    const ranks = new Map(how.leaveOrder.map((uid, index) => [uid, index]));
+    const rank = (pod: Pod): number => ranks.get(pod.place.uid) ?? how.leaveOrder.length;
+    const leaving = this.#staying(key).toSorted(
+      // Those the controller did not name: the youngest first.
+      (a, b) => rank(a) - rank(b) || b.createdAt - a.createdAt,
+    );
+    for (const pod of leaving.slice(0, how.count)) this.#terminate(pod, how.reason);
+  }
+
+  #terminate(pod: Pod, reason: string): void {
+    void pod.terminate(pod.plan.template.timeoutSeconds * 1000, reason);
+  }
+
+  #forget(pod: Pod): void {
+    this.#pods.delete(pod.place.uid);
+    this.#options.addresses.giveBack(pod.place.address, pod.place.userPort);
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * The services of a local platform: definitions come in from files, revisions go out to the
+ * controller, routes to the activators. Holds all state of services and nothing of pods.
+ */
+import type { ObjectSource, ScaledRevision } from "../autoscaler/ports.ts";
+import type { Clock } from "../common/clock.ts";
+import type { RouteTable } from "../common/contracts/local-run.ts";
+import type { RevisionKey } from "../common/contracts/routing.ts";
+import type { Launch } from "./launch.ts";
+import type { PodPlan } from "./pod-types.ts";
+import { admit, applyDefinition, latestReady, reachableNames, routesOf } from "./revisions.ts";
+import type { RevisionRecord, ServiceRecord } from "./revisions.ts";
+import type { ServiceDefinition } from "./service-types.ts";
+import { settingsOf, withLiveKeys } from "./settings-check.ts";
+
+const DEFAULT_CARD = "default";
+
+export type ServiceChange =
+  | { readonly kind: "added" | "changed" | "new-revision"; readonly service: ServiceRecord }
+  | { readonly kind: "traffic-moved"; readonly service: ServiceRecord }
+  | { readonly kind: "removed"; readonly service: ServiceRecord };
+
+export class ServiceBook implements ObjectSource {
+  readonly #clock: Clock;
+  readonly #services = new Map<RevisionKey, ServiceRecord>();
+  readonly #listeners: ((key: RevisionKey) => void)[] = [];
+  readonly #onService: (change: ServiceChange) => void;
+  #generation = 0;
+
+  constructor(clock: Clock, onService: (change: ServiceChange) => void) {
+    this.#clock = clock;
+    this.#onService = onService;
+  }
+
+  services(): readonly ServiceRecord[] {
+    return [...this.#services.values()];
+  }
+
+  list(): readonly ScaledRevision[] {
+    return this.services().flatMap((service) =>
+      service.revisions.map((revision) => scaledRevision(service, revision)),
+    );
+  }
+
+  get(key: RevisionKey): ScaledRevision | undefined {
+    const found = this.#find(key);
+    return found === undefined ? undefined : scaledRevision(found.service, found.revision);
+  }
+
+  onChange(listener: (key: RevisionKey) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** What a pod of the revision is made from; undefined when the revision is gone. */
+  podPlan(key: RevisionKey): PodPlan | undefined {
+    const found = this.#find(key);
+    if (found === undefined) return undefined;
+    const { service, revision } = found;
+    const { definition } = service;
+    const annotations = withLiveKeys(definition.annotations, revision.template);
+    return {
+      key,
+      namespace: definition.namespace,
+      service: definition.name,
+      configuration: definition.name,
+      revision: revision.name,
+      template: { ...revision.template, annotations },
+      launch: revision.launch,
+      card: settingsOf(definition.annotations, revision.template).gpuPreference[0] ?? DEFAULT_CARD,
+    };
+  }
+
+  routeTable(): RouteTable {
+    this.#generation += 1;
+    return { generation: this.#generation, routes: this.services().flatMap(routesOf) };
+  }
+
+  /** A good definition from a file: new, changed, or the same as before. */
+  apply(definition: ServiceDefinition, launch: Launch): void {
+    const before = this.#services.get(definition.key);
+    const { initialScale } = settingsOf(definition.annotations, definition.template);
+    const after = applyDefinition(before, definition, {
+      launch,
+      createdAt: this.#clock.now(),
+      admitted: initialScale === 0,
+    });
+    if (JSON.stringify(before) === JSON.stringify(after)) return;
+    this.#services.set(definition.key, after);
+    const grown = after.revisions.length !== before?.revisions.length;
+    const kind = before === undefined ? "added" : grown ? "new-revision" : "changed";
+    this.#onService({ kind, service: after });
+    this.#announce(after);
+  }
+
+  remove(key: RevisionKey): void {
+    const service = this.#services.get(key);
+    if (service === undefined) return;
+    this.#services.delete(key);
+    this.#onService({ kind: "removed", service });
+    this.#announce(service);
+  }
+
+  /** A pod of the revision is ready: its traffic may move there. */
+  markReady(key: RevisionKey): void {
+    const found = this.#find(key);
+    if (found === undefined || found.revision.admitted) return;
+    const before = latestReady(found.service);
+    const after = admit(found.service, key);
+    this.#services.set(after.definition.key, after);
+    if (latestReady(after)?.key === before?.key) return;
+    this.#onService({ kind: "traffic-moved", service: after });
+    this.#announce(after);
+  }
+
+  /** Forgets revisions that nothing names and that have no pods. */
+  forgetUnreachable(hasPods: (key: RevisionKey) => boolean): void {
+    for (const [name, service] of this.#services) {
+      const reachable = reachableNames(service);
+      const kept = service.revisions.filter(
+        (revision) => reachable.has(revision.name) || hasPods(revision.key),
+      );
+      if (kept.length === service.revisions.length) continue;
+      this.#services.set(name, { ...service, revisions: kept });
+      this.#announce(service);
+    }
+  }
+
+  #find(
+    key: RevisionKey,
+  ): { readonly service: ServiceRecord; readonly revision: RevisionRecord } | undefined {
+    for (const service of this.#services.values()) {
+      const revision = service.revisions.find((candidate) => candidate.key === key);
+      if (revision !== undefined) return { service, revision };
+    }
+    return undefined;
+  }
+
+  #announce(service: ServiceRecord): void {
+    for (const revision of service.revisions) {
+      for (const listener of this.#listeners) listener(revision.key);
+    }
+  }
+}
+
+function scaledRevision(service: ServiceRecord, revision: RevisionRecord): ScaledRevision {
+  const { definition } = service;
+  const { template } = revision;
+  return {
+    key: revision.key,
+    namespace: definition.namespace,
+    service: definition.name,
+    revision: revision.name,
+    annotations: withLiveKeys(definition.annotations, template),
+    containerConcurrency: template.containerConcurrency,
+    timeoutSeconds: template.timeoutSeconds,
+    responseStartTimeoutSeconds: template.responseStartTimeoutSeconds,
+    idleTimeoutSeconds: template.idleTimeoutSeconds,
+    protocol: template.container.protocol,
+    reachable: reachableNames(service).has(revision.name),
+    createdAt: revision.createdAt,
+  };
+}

@@ -1,0 +1,134 @@
+/**
+ * The queue-proxy process of a local pod, and the two calls that the kubelet makes to it: its
+ * readiness probe and the container's preStop hook.
+ */
+import { request } from "node:http";
+import { fileURLToPath } from "node:url";
+import { NETWORK_PROBE_HEADER } from "../common/contracts/headers.ts";
+import { describeExit, startChild } from "./child.ts";
+import type { LogFile } from "./log-file.ts";
+import { PROXY_PORTS, SIDECAR_ADMIN_PORT } from "./pod-environment.ts";
+import type { PodPlace, PodPlan } from "./pod-types.ts";
+import { startProbeLoop } from "./probe-loop.ts";
+import type { ProbeLoop } from "./probe-loop.ts";
+import { Supervised } from "./supervised.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+const SIDECAR_MAIN = fileURLToPath(new URL("../queue-proxy/main.ts", import.meta.url));
+/** The sidecar answers at once or holds the probe until it is ready, for at most 10 s. */
+const PROBE_TIMEOUT_SECONDS = 12;
+
+export interface SidecarOptions {
+  readonly plan: PodPlan;
+  readonly place: PodPlace;
+  readonly env: Readonly<Record<string, string>>;
+  readonly log: LogFile;
+  readonly watchdog: Watchdog;
+  readonly onReady: (ready: boolean, reason: string) => void;
+  readonly onFailure: (message: string) => void;
+}
+
+export class Sidecar {
+  readonly #options: SidecarOptions;
+  readonly #process: Supervised;
+  #loop: ProbeLoop | undefined;
+
+  constructor(options: SidecarOptions) {
+    this.#options = options;
+    const { env, log, watchdog, place } = options;
+    this.#process = new Supervised({
+      start: () => {
+        log.newLife();
+        const args = [SIDECAR_MAIN];
+        return startChild({ command: process.execPath, args, cwd: place.root, env, log }, watchdog);
+      },
+      onExit: (exit, pauseMs) => {
+        const what = `queue-proxy ${describeExit(exit)}`;
+        log.note(`${what}; next start in ${Math.round(pauseMs)} ms`);
+        options.onReady(false, what);
+        options.onFailure(`${what}; its last words:\n${log.lastWords()}`);
+      },
+    });
+  }
+
+  get pid(): number {
+    return this.#process.pid;
+  }
+
+  get restarts(): number {
+    return this.#process.restarts;
+  }
+
+  start(): void {
+    this.#process.start();
+    this.#loop = startProbeLoop({
+      probe: {
+        handler: { kind: "tcp", port: 0 },
+        initialDelaySeconds: 0,
+        periodSeconds: 0,
+        timeoutSeconds: PROBE_TIMEOUT_SECONDS,
+        successThreshold: 1,
+        failureThreshold: 1,
+      },
+      attempt: (timeoutMs) => this.#probe(timeoutMs),
+      onVerdict: (verdict, reason) => this.#options.onReady(verdict === "passed", reason),
+    });
+  }
+
+  /** SIGTERM; it drains and ends by itself. */
+  beginDrain(): void {
+    this.#loop?.stop();
+    this.#process.retire();
+    this.#process.signal("SIGTERM");
+  }
+
+  exited(): Promise<void> {
+    return this.#process.exited();
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#loop?.stop();
+    await this.#process.stop(graceMs);
+  }
+
+  /** The preStop hook: held until nothing runs in the pod any more. Ends early when the sidecar is gone. */
+  waitForDrain(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const { address } = this.#options.place;
+      const outgoing = request(
+        { host: address, port: SIDECAR_ADMIN_PORT, path: "/wait-for-drain", agent: false },
+        (response) => {
+          response.resume();
+          response.on("close", () => resolve());
+        },
+      );
+      outgoing.on("error", () => resolve());
+      outgoing.setTimeout(timeoutMs, () => outgoing.destroy());
+      outgoing.end();
+    });
+  }
+
+  #probe(timeoutMs: number): Promise<string> {
+    const { plan, place } = this.#options;
+    return new Promise((resolve) => {
+      const outgoing = request(
+        {
+          host: place.address,
+          port: PROXY_PORTS[plan.template.container.protocol],
+          path: "/",
+          headers: { "user-agent": "kube-probe/local", [NETWORK_PROBE_HEADER]: "queue" },
+          agent: false,
+          timeout: timeoutMs,
+        },
+        (response) => {
+          response.resume();
+          const passed = response.statusCode === 200;
+          resolve(passed ? "" : `queue-proxy answers ${response.statusCode ?? 0}`);
+        },
+      );
+      outgoing.on("timeout", () => outgoing.destroy(new Error("timed out")));
+      outgoing.on("error", (error) => resolve(error.message));
+      outgoing.end();
+    });
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * The routing store of a local platform: a Valkey server as a child, with a password of its own so
+ * that user containers cannot reach into it, or an external one that `VALKEY_URL` names.
+ */
+import { randomBytes } from "node:crypto";
+import { connect } from "node:net";
+import { fileURLToPath } from "node:url";
+import { PlatformError } from "../common/errors.ts";
+import { isFree } from "./addresses.ts";
+import { describeExit, startChild } from "./child.ts";
+import type { Child } from "./child.ts";
+import { findProgram } from "./launch.ts";
+import { LogFile } from "./log-file.ts";
+import { RUN_FILES, writeWhole } from "./run-folder.ts";
+import type { RunFolder } from "./run-folder.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+const PROJECT_SERVER = fileURLToPath(
+  new URL("../.cache/valkey/bin/valkey-server", import.meta.url),
+);
+const PORTS = { from: 16_380, count: 3_000 } as const;
+const START_TIMEOUT_MS = 10_000;
+const STOP_GRACE_MS = 3_000;
+
+export interface LocalStore {
+  readonly url: string;
+  /** For people: what serves, and why it is that one. */
+  readonly description: string;
+  /** Resolves when the server ended without being asked; never for an external one. */
+  readonly died: Promise<string>;
+  stop(): Promise<void>;
+}
+
+interface Program {
+  readonly path: string;
+  readonly fallback: boolean;
+}
+
+export async function startStore(
+  folder: RunFolder,
+  watchdog: Watchdog,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<LocalStore> {
+  const external = env["VALKEY_URL"] ?? "";
+  if (external !== "") {
+    const description = "the server of VALKEY_URL";
+    return { url: external, description, died: never(), stop: () => Promise.resolve() };
+  }
+  const program = await findServer(env);
+  const port = await findPort();
+  const password = randomBytes(18).toString("hex");
+  const configFile = folder.at(RUN_FILES.store, "valkey.conf");
+  await writeWhole(configFile, serverConfig(port, password, folder.at(RUN_FILES.store)));
+  const log = new LogFile(folder.at(RUN_FILES.logs, "valkey.log"));
+  const args = [configFile];
+  const childEnv = { PATH: env["PATH"] ?? "" };
+  const child = startChild({ command: program.path, args, cwd: "/", env: childEnv, log }, watchdog);
+  await untilAnswers(child, port, log);
+  let stopping = false;
+  return {
+    url: `redis://:${password}@127.0.0.1:${port}`,
+    description: program.fallback
+      ? `${program.path} on port ${port} (no Valkey found; Redis as fall-back)`
+      : `${program.path} on port ${port}`,
+    died: child.exited.then((exit) => (stopping ? never() : describeExit(exit))),
+    stop: async () => {
+      stopping = true;
+      await child.stop(STOP_GRACE_MS);
+      await log.close();
+    },
+  };
+}
+
+function never(): Promise<never> {
+  return new Promise(() => undefined);
+}
+
+async function findServer(env: Readonly<Record<string, string | undefined>>): Promise<Program> {
+  const named = env["PILOTLIGHT_VALKEY"] ?? "";
+  if (named !== "") {
+    const path = await findProgram(named, process.cwd(), env["PATH"]);
+    if (path !== null) return { path, fallback: false };
+    throw new PlatformError(
+      "ERR_STORE_UNAVAILABLE",
+      `PILOTLIGHT_VALKEY names ${named}, which is no program. Set it to a valkey-server binary.`,
+    );
+  }
+  for (const candidate of ["valkey-server", PROJECT_SERVER, "redis-server"]) {
+    const path = await findProgram(candidate, process.cwd(), env["PATH"]);
+    if (path !== null) return { path, fallback: candidate === "redis-server" };
+  }
+  throw new PlatformError(
+    "ERR_STORE_UNAVAILABLE",
+    "No Valkey found: not in PATH and not in the project's .cache. Install valkey-server 8 or " +
+      "later, set PILOTLIGHT_VALKEY to its path, or set VALKEY_URL to a running server.",
+  );
+}
+
+async function findPort(): Promise<number> {
+  const start = Math.floor(randomBytes(2).readUInt16BE(0) % PORTS.count);
+  for (let step = 0; step < PORTS.count; step += 1) {
+    const port = PORTS.from + ((start + step) % PORTS.count);
+    if (await isFree("127.0.0.1", port)) return port;
+  }
+  throw new PlatformError("ERR_PORT_IN_USE", "No free port for Valkey between 16380 and 19380.");
+}
+
+/** In memory only: routing state is rebuilt from pods and activators, never from disk. */
+function serverConfig(port: number, password: string, folder: string): string {
+  return [
+    "bind 127.0.0.1",
+    `port ${port}`,
+    "protected-mode yes",
+    `requirepass ${password}`,
+    `dir "${folder}"`,
+    'save ""',
+    "appendonly no",
+    "maxmemory-policy noeviction",
+    "daemonize no",
+    "",
+  ].join("\n");
+}
+
+async function untilAnswers(child: Child, port: number, log: LogFile): Promise<void> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  let ended = "";
+  void child.exited.then((exit) => (ended = describeExit(exit)));
+  while (!(await answers(port))) {
+    if (ended !== "" || performance.now() > deadline) {
+      const what = ended === "" ? `does not answer on port ${port}` : ended;
+      const words = log.lastWords();
+      await child.stop(0);
+      throw new PlatformError("ERR_STORE_UNAVAILABLE", `Valkey ${what}. Its last words:\n${words}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Any answer will do: before the password it is an error, and that too means that it serves. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port });
+    const finish = (result: boolean): void => {
+      socket.destroy();
+      resolve(result);
+    };
+    socket.on("connect", () => socket.write("PING\r\n"));
+    socket.on("data", () => finish(true));
+    socket.on("error", () => finish(false));
+    socket.on("close", () => finish(false));
+  });
+}
