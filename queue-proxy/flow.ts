@@ -1,0 +1,261 @@
+/**
+ * One request on its way to the container: admitted or refused, waiting, forwarded, ended. Each
+ * exit passes `#finish`, which gives back slot, lease and counters exactly once.
+ *
+ *   admit -> (queued ->) start -> attempt -> finish
+ *      `- refused -----------------------------^
+ */
+import { REASON_HEADER } from "../common/contracts/headers.ts";
+import type { WireReasonName } from "../common/contracts/wire-reasons.ts";
+import { WIRE_REASONS } from "../common/contracts/wire-reasons.ts";
+import { withoutHeaders, withoutHopByHop } from "../proxy/headers.ts";
+import type {
+  AttemptEnd,
+  AttemptLimits,
+  Exchange,
+  ResponseHead,
+  RunningAttempt,
+} from "../proxy/types.ts";
+import { callerAnswer, reasonAnswer } from "./answers.ts";
+import type { Admission, Entrant } from "./core/breaker.ts";
+import type { Marks } from "./core/classify.ts";
+import { isProxied } from "./core/classify.ts";
+import { containerHeaders } from "./core/container-headers.ts";
+import { attemptLimits, waitLimitMs } from "./limits.ts";
+import { parseOrder } from "./core/local-queue.ts";
+import type { DataPath, OpenFlow } from "./data-path.ts";
+
+export interface FlowRequest {
+  readonly exchange: Exchange;
+  readonly marks: Marks;
+  readonly kind: "container-probe" | "leased" | "foreign";
+}
+
+const CONTAINER_HOST = "127.0.0.1";
+const CLOSE_GOING_AWAY = 1_001;
+const CLIENT_GONE_STATUS = 499;
+const REASON_ONLY: ReadonlySet<string> = new Set([REASON_HEADER]);
+const REPEATABLE: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "OPTIONS",
+  "PUT",
+  "DELETE",
+  "TRACE",
+]);
+
+export class Flow implements OpenFlow, Entrant {
+  readonly exchange: Exchange;
+  readonly #path: DataPath;
+  readonly #request: FlowRequest;
+  readonly #via: "direct" | "proxied";
+  #phase: "new" | "queued" | "running" | "ended" = "new";
+  #isRetried = false;
+  #isTerminated = false;
+  #attempt: RunningAttempt | undefined;
+  #waitTimer: NodeJS.Timeout | undefined;
+
+  constructor(path: DataPath, request: FlowRequest) {
+    this.exchange = request.exchange;
+    this.#path = path;
+    this.#request = request;
+    this.#via = isProxied(request.marks) ? "proxied" : "direct";
+  }
+
+  admit(): void {
+    const { kind } = this.#request;
+    if (kind === "container-probe") return this.#forward();
+    const { drainer, metrics, stats, flows } = this.#path;
+    if (kind === "foreign") drainer.noteForeign();
+    else if (drainer.phase === "draining") {
+      metrics.count("refused_draining");
+      return this.exchange.answer(reasonAnswer("draining", "the pod is being stopped"));
+    }
+    stats.arrive(this.#path.clock.now() / 1_000, this.#via);
+    flows.add(this);
+    const admission = this.#enterBreaker();
+    if (admission === "full") return this.#refuseFull();
+    if (admission === "queued") this.#await();
+  }
+
+  /** The breaker gives the slot. */
+  start(): void {
+    const { breaker, metrics, occupancy } = this.#path;
+    clearTimeout(this.#waitTimer);
+    this.#phase = "running";
+    metrics.sampleDepth(breaker.active + breaker.waiting);
+    occupancy.begin(this.#request.marks.leaseId ?? "");
+    this.#forward();
+  }
+
+  handBack(): void {
+    if (this.#phase !== "queued" || this.#request.kind !== "leased") return;
+    this.#giveUp("draining", "the pod is being stopped");
+  }
+
+  terminate(): void {
+    this.#isTerminated = true;
+    if (this.#phase === "queued") return this.#giveUp("terminated", "the pod is being stopped");
+    if (this.exchange.pristine) this.#attempt?.cancel();
+    else this.exchange.cut(CLOSE_GOING_AWAY);
+  }
+
+  #enterBreaker(): Admission {
+    const { breaker } = this.#path;
+    if (this.#request.kind === "foreign") return breaker.admitForeign(this);
+    return breaker.admitLeased(this, parseOrder(this.#request.marks.order));
+  }
+
+  #refuseFull(): void {
+    const isForeign = this.#request.kind === "foreign";
+    const reason = isForeign ? "queue_full" : "pod_full";
+    this.#path.metrics.count(reason);
+    this.#answer(reason, "every slot of this pod is taken");
+    this.#finish("answered", 503);
+  }
+
+  #await(): void {
+    this.#phase = "queued";
+    this.exchange.onClientGone(() => {
+      if (this.#phase === "queued") this.#finish("cancelled", CLIENT_GONE_STATUS);
+    });
+    if (this.#request.kind !== "foreign") return;
+    const limitMs = waitLimitMs(this.#path.config);
+    if (limitMs === 0) return;
+    this.#waitTimer = setTimeout(() => {
+      this.#path.metrics.count("timed_out");
+      this.#giveUp("response_timeout", "the request waited too long for a slot");
+    }, limitMs);
+  }
+
+  /** Ends a request that waits. */
+  #giveUp(reason: WireReasonName, message: string): void {
+    this.#answer(reason, message);
+    this.#finish("cancelled", WIRE_REASONS[reason].status);
+  }
+
+  #forward(): void {
+    const { exchange } = this;
+    const { head } = exchange;
+    const { kind } = this.#request;
+    this.#attempt = exchange.forward({
+      host: CONTAINER_HOST,
+      port: this.#path.config.userPort,
+      protocol: head.httpVersion === "2" ? "h2c" : "http1",
+      target: head.target,
+      headers: containerHeaders(head.headers, {
+        remoteAddress: head.remoteAddress,
+        kind: kind === "container-probe" ? kind : "traffic",
+      }),
+      limits: this.#limits(),
+      onResponse: clientHeaders,
+      onEnd: (end) => this.#onEnd(end),
+    });
+  }
+
+  #limits(): AttemptLimits {
+    const elapsedMs = performance.now() - this.exchange.receivedAt;
+    return attemptLimits(this.#path.config, this.#request.kind, elapsedMs);
+  }
+
+  #onEnd(end: AttemptEnd): void {
+    switch (end.kind) {
+      case "done":
+      case "cut":
+      case "intercepted":
+        return this.#finish("answered", end.status);
+      case "client-gone":
+        this.#path.metrics.count("cancelled");
+        return this.#finish("cancelled", CLIENT_GONE_STATUS);
+      case "cancelled":
+        return this.#onCancelled();
+      case "limit":
+        return this.#onLimit(end.limit, end.began);
+      case "connect-failed":
+        return this.#onConnectFailed(end.failure === "refused", end.message);
+      case "reset":
+        return this.#onReset(end.reused && !end.bodySent, end.message);
+      case "bad-response":
+        return this.#fail("bad_response", end.message);
+    }
+  }
+
+  #onCancelled(): void {
+    this.#path.metrics.count("terminated");
+    if (this.#isTerminated) this.#answer("terminated", "the pod is being stopped");
+    this.#finish("cancelled", 504);
+  }
+
+  #onLimit(limit: "start" | "idle" | "total", began: boolean): void {
+    this.#path.metrics.count("timed_out");
+    const reason = limit === "total" ? "response_timeout" : "response_start_timeout";
+    if (!began) this.#answer(reason, `the ${limit} limit of the request is over`);
+    this.#finish("cancelled", 504);
+  }
+
+  /** Nothing was delivered: a leased request goes back to the activator, which has other pods. */
+  #onConnectFailed(isRefused: boolean, message: string): void {
+    if (isRefused) this.#path.onContainerRefused();
+    if (this.#request.kind !== "leased") {
+      return this.#fail(isRefused ? "container_exited" : "upstream_reset", message);
+    }
+    this.#path.metrics.count("upstream_failed");
+    this.#answer("pod_full", "the container takes no connections");
+    this.#finish("answered", 503);
+  }
+
+  /** As stock does: once more, when a kept connection turned out dead and the method allows it. */
+  #onReset(isSafe: boolean, message: string): void {
+    const { exchange } = this;
+    if (isSafe && !this.#isRetried && exchange.replayable && REPEATABLE.has(exchange.head.method)) {
+      this.#isRetried = true;
+      this.#path.metrics.count("retried");
+      return this.#forward();
+    }
+    void this.#path.isContainerListening().then((isListening) => {
+      if (!isListening) this.#path.onContainerRefused();
+      this.#fail(isListening ? "upstream_reset" : "container_exited", message);
+    });
+  }
+
+  #fail(reason: WireReasonName, message: string): void {
+    this.#path.metrics.count("upstream_failed");
+    this.#answer(reason, message);
+    this.#finish("answered", 502);
+  }
+
+  #answer(reason: WireReasonName, message: string): void {
+    const { exchange } = this;
+    const { marks, kind } = this.#request;
+    if (exchange.clientGone || !exchange.pristine) return;
+    exchange.answer(
+      kind === "leased"
+        ? reasonAnswer(reason, message)
+        : callerAnswer(exchange.head, marks, { reason, message }),
+    );
+  }
+
+  #finish(how: "answered" | "cancelled", status: number): void {
+    const phase = this.#phase;
+    if (phase === "ended" || this.#request.kind === "container-probe") return;
+    this.#phase = "ended";
+    clearTimeout(this.#waitTimer);
+    const { breaker, clock, flows, metrics, occupancy, pod, stats, drainer } = this.#path;
+    metrics.observe(status, (performance.now() - this.exchange.receivedAt) / 1_000);
+    stats.depart(clock.now() / 1_000, this.#via);
+    flows.delete(this);
+    if (phase === "queued") breaker.leave(this);
+    if (phase === "running") {
+      occupancy.end(this.#request.marks.leaseId ?? "", how, clock.now());
+      // Occupied slots must be known before the freed one is given on.
+      if (occupancy.reportsRunning) pod.refresh();
+      breaker.release();
+    }
+    if (flows.size === 0) drainer.noteIdle();
+  }
+}
+
+/** An answer of the container is its own, but for hop-by-hop headers and our reason word. */
+function clientHeaders(head: ResponseHead): readonly string[] {
+  return withoutHeaders(withoutHopByHop(head.headers), REASON_ONLY);
+}

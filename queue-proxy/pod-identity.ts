@@ -1,0 +1,50 @@
+/**
+ * Who this pod is, and the proof: the projected service-account token. The file is read at each
+ * use, because the kubelet replaces it before it expires.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { TOKEN_AUDIENCE } from "../common/contracts/push.ts";
+
+const TOKEN_DIRECTORY = "var/run/secrets/tokens";
+
+export interface PodIdentity {
+  /** Empty when there is no token to read it from; then nothing can be pushed. */
+  uid(): string;
+  /** Undefined when the file is missing. */
+  token(): string | undefined;
+}
+
+export function createPodIdentity(podRoot: string): PodIdentity {
+  const path = join(podRoot, TOKEN_DIRECTORY, TOKEN_AUDIENCE);
+  let uid = "";
+  const token = (): string | undefined => {
+    try {
+      return readFileSync(path, "utf8").trim();
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    token,
+    uid: () => (uid ||= podUidOf(token() ?? "")),
+  };
+}
+
+/** The claim `kubernetes.io.pod.uid`; the signature is the activator's to check. */
+export function podUidOf(token: string): string {
+  try {
+    const payload: unknown = JSON.parse(
+      Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"),
+    );
+    const uid = at(at(at(payload, "kubernetes.io"), "pod"), "uid");
+    return typeof uid === "string" ? uid : "";
+  } catch {
+    return "";
+  }
+}
+
+function at(value: unknown, key: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.entries(value).find(([name]) => name === key)?.[1];
+}

@@ -1,0 +1,220 @@
+/**
+ * Tells an activator about this pod: the whole state at each connect, changes at once, heartbeats
+ * in between, one push at a time so that order is kept. Any activator will do; a lost one is
+ * replaced by the next.
+ */
+import type { Clock } from "../common/clock.ts";
+import type { PushKind, PushReply, PushReport } from "../common/contracts/push.ts";
+import type { Random } from "../common/random.ts";
+import type { Logger } from "../foundation/logger.ts";
+import type { ActivatorDirectory, Endpoint } from "./activator-directory.ts";
+import type { PushOutcome } from "./push-connection.ts";
+import { PushConnection } from "./push-connection.ts";
+import { Wake } from "./wake.ts";
+
+/** What a report says of the pod; number, order and answers are the reporter's. */
+export type PodSnapshot = Omit<
+  PushReport,
+  "kind" | "boot" | "sequence" | "asked" | "running"
+>;
+
+export interface ReporterParts {
+  readonly directory: ActivatorDirectory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly token: () => string | undefined;
+  /** Source address of the connection. */
+  readonly localAddress: string;
+  /** Number of this life, larger than any earlier one as far as known here. */
+  readonly boot: number;
+  readonly snapshot: () => PodSnapshot;
+  readonly stillRunning: (leaseIds: readonly string[]) => string[];
+  readonly onReply: (reply: PushReply) => void;
+}
+
+const RETRY_MIN_MS = 100;
+const RETRY_MAX_MS = 5_000;
+/** An activator that does not answer a push in this time is as good as gone. */
+const PUSH_TIMEOUT_MS = 1_000;
+const GOODBYE_MS = 500;
+const FIRST_HEARTBEAT_MS = 1_000;
+
+export class Reporter {
+  readonly #parts: ReporterParts;
+  readonly #wake = new Wake();
+  #boot: number;
+  #sequence = 0;
+  #heartbeatMs = FIRST_HEARTBEAT_MS;
+  #isDirty = false;
+  #asked: readonly string[] = [];
+  #isStopping = false;
+  #unreachableSinceAt: number | undefined;
+  #connection: PushConnection | undefined;
+  #lastTried: Endpoint | undefined;
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(parts: ReporterParts) {
+    this.#parts = parts;
+    this.#boot = parts.boot;
+  }
+
+  /** Since when no activator takes pushes; undefined while one does. */
+  get unreachableSinceAt(): number | undefined {
+    return this.#unreachableSinceAt;
+  }
+
+  get boot(): number {
+    return this.#boot;
+  }
+
+  start(): void {
+    this.#parts.directory.watch(() => this.#wake.signal());
+    this.#loop = this.#run();
+  }
+
+  /** Something that routing must know has changed. */
+  changed(): void {
+    this.#isDirty = true;
+    this.#wake.signal();
+  }
+
+  /** Says goodbye where somebody listens, and stops. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#wake.signal();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, GOODBYE_MS);
+    });
+    await Promise.race([this.#loop, late]);
+    clearTimeout(timer);
+    this.#connection?.close();
+    this.#parts.directory.stop();
+  }
+
+  async #run(): Promise<void> {
+    let failedRounds = 0;
+    while (!this.#isStopping) {
+      const connection = await this.#connect();
+      if (connection === undefined) {
+        this.#unreachableSinceAt ??= this.#parts.clock.now();
+        failedRounds += 1;
+        await this.#wake.wait(this.#retryMs(failedRounds));
+        continue;
+      }
+      failedRounds = 0;
+      await this.#serve(connection);
+    }
+    if (this.#connection !== undefined) await this.#send(this.#connection, "goodbye");
+  }
+
+  /** Tries every activator once, the one that failed last at the end. */
+  async #connect(): Promise<PushConnection | undefined> {
+    const endpoints = await this.#parts.directory.list();
+    for (const endpoint of this.#inTurn(endpoints)) {
+      if (this.#isStopping) return undefined;
+      this.#lastTried = endpoint;
+      const connection = new PushConnection({
+        endpoint,
+        localAddress: this.#parts.localAddress,
+        timeoutMs: PUSH_TIMEOUT_MS,
+        onClosed: () => this.#wake.signal(),
+      });
+      if (await this.#send(connection, "hello")) {
+        this.#connection = connection;
+        this.#unreachableSinceAt = undefined;
+        return connection;
+      }
+      connection.close();
+    }
+    return undefined;
+  }
+
+  async #serve(connection: PushConnection): Promise<void> {
+    let beatAt = this.#parts.clock.now() + this.#heartbeatMs;
+    while (!this.#isStopping && !connection.isClosed) {
+      const dueMs = beatAt - this.#parts.clock.now();
+      if (!this.#isDirty && this.#asked.length === 0 && dueMs > 0) {
+        await this.#wake.wait(dueMs);
+        continue;
+      }
+      const isNews = this.#isDirty || this.#asked.length > 0;
+      if (!(await this.#send(connection, isNews ? "change" : "heartbeat"))) break;
+      beatAt = this.#parts.clock.now() + this.#heartbeatMs;
+    }
+    if (this.#isStopping && !connection.isClosed) return;
+    connection.close();
+    this.#connection = undefined;
+  }
+
+  /** One push; false when the connection is of no more use. */
+  async #send(connection: PushConnection, kind: PushKind): Promise<boolean> {
+    const token = this.#parts.token();
+    if (token === undefined) return false;
+    this.#isDirty = false;
+    this.#sequence += 1;
+    const asked = this.#asked;
+    this.#asked = [];
+    const outcome = await connection.send(
+      {
+        kind,
+        ...this.#parts.snapshot(),
+        boot: this.#boot,
+        sequence: this.#sequence,
+        asked,
+        running: this.#parts.stillRunning(asked),
+      },
+      token,
+    );
+    if (outcome.kind === "reply") {
+      this.#take(outcome.reply);
+      return true;
+    }
+    this.#logFailure(connection.endpoint, outcome);
+    return false;
+  }
+
+  #take(reply: PushReply): void {
+    this.#heartbeatMs = Math.max(1, reply.heartbeatMs);
+    this.#asked = reply.ask;
+    if (this.#isFromAnotherLife(reply)) {
+      this.#parts.logger.warn("a later boot number is on record, drawing a higher one", {
+        boot: this.#boot,
+        onRecord: reply.ackBoot,
+      });
+      this.#boot = reply.ackBoot + 1;
+      this.#sequence = 0;
+      this.#isDirty = true;
+    }
+    this.#parts.onReply(reply);
+  }
+
+  #isFromAnotherLife(reply: PushReply): boolean {
+    if (reply.ackBoot > this.#boot) return true;
+    return reply.ackBoot === this.#boot && reply.ackSequence > this.#sequence;
+  }
+
+  #inTurn(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+    if (endpoints.length === 0) return endpoints;
+    const last = this.#lastTried;
+    const index = endpoints.findIndex((e) => e.host === last?.host && e.port === last.port);
+    const first =
+      index < 0 ? Math.floor(this.#parts.random() * endpoints.length) : index + 1;
+    return endpoints.map((_, i) => endpoints[(first + i) % endpoints.length] ?? endpoints[0])
+      .filter((endpoint) => endpoint !== undefined);
+  }
+
+  #retryMs(failedRounds: number): number {
+    const ceiling = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failedRounds, 10));
+    return RETRY_MIN_MS + this.#parts.random() * (ceiling - RETRY_MIN_MS);
+  }
+
+  #logFailure(endpoint: Endpoint, outcome: Exclude<PushOutcome, { kind: "reply" }>): void {
+    this.#parts.logger.warn("push failed", {
+      activator: `${endpoint.host}:${endpoint.port}`,
+      ...(outcome.kind === "refused" ? { status: outcome.status } : {}),
+      detail: outcome.message,
+    });
+  }
+}

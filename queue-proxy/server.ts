@@ -1,0 +1,70 @@
+/**
+ * The data side of the sidecar: names what arrived, answers what is not for the container, and
+ * starts a flow for what is. Stock Knative's order (contract 2.7) with the pod's name asked first.
+ */
+import { NETWORK_HASH_HEADER } from "../common/contracts/headers.ts";
+import type { Exchange, FrontHooks, OwnAnswer } from "../proxy/types.ts";
+import { plainAnswer, reasonAnswer } from "./answers.ts";
+import type { Marks } from "./core/classify.ts";
+import { classify, readMarks } from "./core/classify.ts";
+import type { DataPath } from "./data-path.ts";
+import { Flow } from "./flow.ts";
+
+const READY: OwnAnswer = { status: 200, headers: [], body: "queue" };
+const NOT_READY: OwnAnswer = { status: 503, headers: [], body: "" };
+const STOPPING = plainAnswer(503, "shutting down\n");
+
+const REFUSALS = {
+  malformed_request: "the request is not valid HTTP",
+  request_head_timeout: "the head of the request did not arrive in time",
+  header_too_large: "the head of the request is too large",
+  unknown_expectation: "the expectation is not 100-continue",
+} as const;
+
+export function createHooks(path: DataPath): FrontHooks {
+  return {
+    onExchange: (exchange) => accept(path, exchange),
+    onRefused: (reason) => reasonAnswer(reason, REFUSALS[reason]),
+  };
+}
+
+function accept(path: DataPath, exchange: Exchange): void {
+  const marks = readMarks(exchange.head.headers);
+  const kind = classify(marks, path.podUid());
+  switch (kind) {
+    case "misdirected":
+      path.metrics.count("misdirected");
+      return exchange.answer(reasonAnswer("wrong_target", "this is another pod"));
+    case "readiness-probe":
+      return answerReadiness(path, exchange, marks);
+    case "ingress-probe":
+      return exchange.answer(ingressAnswer(path, marks));
+    case "container-probe":
+    case "leased":
+    case "foreign":
+      new Flow(path, { exchange, marks, kind }).admit();
+  }
+}
+
+/** Kept waiting while the container starts: a "no" costs the kubelet a whole period. */
+function answerReadiness(path: DataPath, exchange: Exchange, marks: Marks): void {
+  if (path.drainer.phase !== "serving") return exchange.answer(STOPPING);
+  const value = marks.networkProbe ?? "";
+  if (value !== "queue") {
+    return exchange.answer(plainAnswer(400, `unexpected probe header value: ${value}\n`));
+  }
+  const forget = path.pod.whenReady(path.probeHoldMs, (isReady) => {
+    if (!exchange.clientGone) exchange.answer(isReady ? READY : NOT_READY);
+  });
+  if (exchange.pristine) exchange.onClientGone(forget);
+}
+
+function ingressAnswer(path: DataPath, marks: Marks): OwnAnswer {
+  if (path.drainer.phase !== "serving") return STOPPING;
+  const hash = marks.networkHash ?? "";
+  if (hash === "") {
+    const text = 'a probe request must contain a non-empty "K-Network-Hash" header\n';
+    return plainAnswer(400, text);
+  }
+  return { status: 200, headers: [NETWORK_HASH_HEADER, hash], body: "" };
+}

@@ -1,0 +1,229 @@
+/**
+ * Builds the sidecar from its parts and owns their life. Apart from `main.ts` so that what reads
+ * the environment, the signals and the exit code of the process stays in one screen.
+ */
+import type { Clock } from "../common/clock.ts";
+import type { Random } from "../common/random.ts";
+import type { Logger } from "../foundation/logger.ts";
+import type { Front } from "../proxy/types.ts";
+import { createDnsDirectory, createFileDirectory } from "./activator-directory.ts";
+import { createAdminServer, listen } from "./admin-server.ts";
+import type { Server } from "./builtins.ts";
+import type { QueueProxyConfig } from "./config.ts";
+import { bindHost } from "./config.ts";
+import { Breaker } from "./core/breaker.ts";
+import { Occupancy } from "./core/occupancy.ts";
+import type { ProbePlan } from "./core/probe-spec.ts";
+import { parseProbePlan } from "./core/probe-spec.ts";
+import { Readiness } from "./core/readiness.ts";
+import { RequestStats } from "./core/request-stats.ts";
+import type { DataPath } from "./data-path.ts";
+import { Drainer } from "./drainer.ts";
+import { createDataFront } from "./front.ts";
+import { RequestMetrics } from "./metrics.ts";
+import { startPages } from "./pages.ts";
+import { Pod } from "./pod.ts";
+import { createPodIdentity } from "./pod-identity.ts";
+import { beginLife } from "./previous-life.ts";
+import { tryProbes, tryTcp } from "./probe.ts";
+import { Prober } from "./prober.ts";
+import { Reporter } from "./reporter.ts";
+import { createHooks } from "./server.ts";
+
+/** Shown in the dashboard; the image build replaces it by its version. */
+const BUILD = "0.1.0";
+const ADMIN_PORT = 8_022;
+/** One look at the container's port after a broken request. */
+const LOOK_MS = 500;
+
+export interface SidecarOptions {
+  readonly config: QueueProxyConfig;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** When the process ran its first line. */
+  readonly sidecarAt: number;
+  /** Everything is over; the process may exit. */
+  readonly onLeft: () => void;
+}
+
+export class Sidecar {
+  readonly #options: SidecarOptions;
+  readonly #plan: ProbePlan;
+  readonly #path: DataPath;
+  readonly #prober: Prober;
+  readonly #reporter: Reporter;
+  readonly #front: Front;
+  #servers: Server[] = [];
+
+  constructor(options: SidecarOptions) {
+    const { config, clock } = options;
+    this.#options = options;
+    this.#plan = parseProbePlan(config.readinessProbe, config.userPort);
+    const life = beginLife(config.podRoot ?? "/", clock.now());
+    this.#path = this.#createPath(life.isRestart);
+    this.#prober = this.#createProber();
+    this.#reporter = this.#createReporter(life.boot);
+    this.#front = createDataFront(createHooks(this.#path), config);
+  }
+
+  /** Takes requests first, then looks for the container, then opens what is rarely asked. */
+  async start(): Promise<void> {
+    const { config, clock, logger, sidecarAt } = this.#options;
+    const host = bindHost(config.podIp);
+    await this.#front.listen({ host, port: config.servingPort });
+    this.#path.pod.start();
+    this.#prober.start();
+    this.#reporter.start();
+    const admin = createAdminServer({
+      waitForDrain: () => this.#path.drainer.waitForDrain(),
+      onContainerReport: (report) => this.#path.pod.onContainerReport(report),
+    });
+    await listen(admin, host, ADMIN_PORT);
+    const pages = await startPages({ path: this.#path, host, boot: () => this.#reporter.boot });
+    this.#servers = [admin, ...pages];
+    logger.info("started", { port: config.servingPort, startMs: Math.round(clock.now() - sidecarAt) });
+    if (this.#path.podUid() === "") {
+      logger.warn("no pod token: readiness cannot be pushed and leased requests are refused");
+    }
+  }
+
+  /** SIGTERM: the pod ends. */
+  drain(): void {
+    this.#path.drainer.signal();
+  }
+
+  #createPath(isRestart: boolean): DataPath {
+    const { config, clock, logger, sidecarAt } = this.#options;
+    const readiness = new Readiness({
+      success: this.#plan.successThreshold,
+      failure: this.#plan.failureThreshold,
+    });
+    const breaker = new Breaker(config.containerConcurrency);
+    const occupancy = new Occupancy();
+    const flows: DataPath["flows"] = new Set();
+    const drainer = new Drainer({
+      clock,
+      graceMs: config.timeoutSeconds * 1_000,
+      open: () => flows.size,
+      unreachableSinceAt: () => this.#reporter.unreachableSinceAt,
+      onPhase: (phase) => this.#onDrainPhase(phase),
+      onUnconfirmed: () => this.#reporter.changed(),
+      onTerminate: () => {
+        for (const flow of flows) flow.terminate();
+      },
+      onLeave: () => void this.#leave(),
+    });
+    const pod = new Pod(
+      {
+        clock,
+        readiness,
+        breaker,
+        occupancy,
+        isRestart,
+        containerConcurrency: config.containerConcurrency,
+        drainPhase: () => drainer.phase,
+        onChange: () => this.#reporter.changed(),
+      },
+      sidecarAt,
+    );
+    return {
+      clock,
+      config,
+      logger,
+      readiness,
+      breaker,
+      occupancy,
+      drainer,
+      pod,
+      flows,
+      podUid: createPodIdentity(config.podRoot ?? "/").uid,
+      stats: new RequestStats(clock.now() / 1_000),
+      metrics: new RequestMetrics(),
+      probeHoldMs: this.#plan.holdMs,
+      onContainerRefused: () => this.#onContainerRefused(),
+      isContainerListening: async () =>
+        (await tryTcp("127.0.0.1", config.userPort, LOOK_MS)).kind !== "refused",
+    };
+  }
+
+  #createProber(): Prober {
+    const { config, clock } = this.#options;
+    const { pod, readiness, flows } = this.#path;
+    const options = { timeoutMs: this.#plan.timeoutMs, detectHttp2: config.http2AutoDetection };
+    return new Prober({
+      plan: this.#plan,
+      readiness,
+      clock,
+      tryOnce: () => tryProbes(this.#plan, options),
+      isBusy: () => flows.size > 0,
+      onTried: (result) => {
+        if (result.kind !== "refused") pod.noteListening();
+        pod.refresh();
+      },
+    });
+  }
+
+  #createReporter(boot: number): Reporter {
+    const { config, clock, random, logger } = this.#options;
+    const { pod, occupancy, drainer, podUid } = this.#path;
+    const identity = createPodIdentity(config.podRoot ?? "/");
+    return new Reporter({
+      clock,
+      random,
+      logger,
+      boot,
+      directory:
+        config.podRoot === undefined
+          ? createDnsDirectory(config.systemNamespace)
+          : createFileDirectory(config.podRoot),
+      token: identity.token,
+      localAddress: config.podIp,
+      snapshot: () => ({
+        revision: `${config.namespace}/${config.revision}`,
+        podUid: podUid(),
+        podName: config.podName,
+        ...pod.current(),
+        address: config.podIp,
+        port: config.servingPort,
+        capacity: config.containerConcurrency,
+        inFlight: occupancy.open,
+        occupied: pod.occupied(),
+        reportsRunning: occupancy.reportsRunning,
+        build: BUILD,
+        marks: pod.marks,
+      }),
+      stillRunning: (ids) => occupancy.stillRunning(ids, clock.now()),
+      onReply: (reply) => {
+        pod.onReply(reply);
+        drainer.noteAcknowledged(reply.drainAcknowledged);
+      },
+    });
+  }
+
+  #onContainerRefused(): void {
+    const { pod, readiness } = this.#path;
+    readiness.onRefused();
+    pod.refresh();
+    this.#prober.hunt();
+  }
+
+  #onDrainPhase(phase: "serving" | "asked" | "draining"): void {
+    const { pod, flows, logger } = this.#path;
+    logger.info("drain", { phase });
+    if (phase === "draining") for (const flow of flows) flow.handBack();
+    pod.refresh();
+  }
+
+  async #leave(): Promise<void> {
+    this.#prober.stop();
+    this.#front.stopAccepting();
+    await this.#reporter.stop();
+    for (const server of this.#servers) {
+      server.close();
+      server.closeAllConnections();
+    }
+    await this.#front.close();
+    this.#options.onLeft();
+  }
+}
