@@ -1,0 +1,88 @@
+/**
+ * The four limits of an attempt on one timer: it is set once to the nearest end and looks again
+ * when it rings, so a request that ends in time costs one timer set and cleared.
+ */
+import type { AttemptLimits } from "./types.ts";
+
+export type LimitName = "connect" | "start" | "idle" | "total";
+
+/** `connecting` until the connection stands, `waiting` until the response head, then `flowing`. */
+type Phase = "connecting" | "waiting" | "flowing";
+
+export class AttemptClock {
+  #limits: AttemptLimits;
+  #onLimit: (limit: LimitName) => void;
+  #startedAt = performance.now();
+  #activeAt = this.#startedAt;
+  #phase: Phase = "connecting";
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(limits: AttemptLimits, onLimit: (limit: LimitName) => void) {
+    this.#limits = limits;
+    this.#onLimit = onLimit;
+    this.#arm(this.#startedAt);
+  }
+
+  connected(): void {
+    if (this.#phase === "connecting") this.#phase = "waiting";
+  }
+
+  /** The response head is here: the start limit is over, silence counts from now. */
+  began(): void {
+    this.#phase = "flowing";
+    this.#activeAt = performance.now();
+    if (this.#limits.idleMs > 0) this.#arm(this.#activeAt);
+  }
+
+  /** Bytes moved in either direction. */
+  active(): void {
+    if (this.#limits.idleMs > 0) this.#activeAt = performance.now();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #arm(now: number): void {
+    clearTimeout(this.#timer);
+    let endsAt = Number.POSITIVE_INFINITY;
+    for (const name of this.#running()) endsAt = Math.min(endsAt, this.#endOf(name));
+    if (endsAt === Number.POSITIVE_INFINITY) return;
+    this.#timer = setTimeout(this.#onRing, delayMs(endsAt - now));
+  }
+
+  readonly #onRing = (): void => {
+    const now = performance.now();
+    const over = this.#running().find((name) => this.#endOf(name) <= now);
+    if (over === undefined) this.#arm(now);
+    else this.#onLimit(over);
+  };
+
+  #running(): readonly LimitName[] {
+    return RUNNING_LIMITS[this.#phase];
+  }
+
+  #endOf(name: LimitName): number {
+    const limitMs = this.#limits[LIMIT_FIELDS[name]];
+    if (limitMs <= 0) return Number.POSITIVE_INFINITY;
+    return (name === "idle" ? this.#activeAt : this.#startedAt) + limitMs;
+  }
+}
+
+/** Whole ms for a timer, which rings at once when asked for more than 31 bits. */
+function delayMs(leftMs: number): number {
+  return Math.min(Math.max(1, Math.ceil(leftMs)), 2_147_483_647);
+}
+
+const LIMIT_FIELDS = {
+  connect: "connectMs",
+  start: "startMs",
+  idle: "idleMs",
+  total: "totalMs",
+} as const satisfies Record<LimitName, keyof AttemptLimits>;
+
+const RUNNING_LIMITS = {
+  connecting: ["connect", "start", "total"],
+  waiting: ["start", "total"],
+  flowing: ["idle", "total"],
+} as const satisfies Record<Phase, readonly LimitName[]>;

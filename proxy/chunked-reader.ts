@@ -1,0 +1,127 @@
+/**
+ * Strict reader of the chunked coding (RFC 9112 7.1): sizes, extensions (skipped), data, trailers.
+ * Fed with whatever arrived; keeps only a partial line between calls.
+ */
+import { MalformedMessage, readHeaderLines } from "./head-lines.ts";
+
+/** Longest line of size and extensions, and longest trailer block. Both far above real use. */
+const MAX_SIZE_LINE_BYTES = 4_096;
+const MAX_TRAILER_BYTES = 65_536;
+/** Hex digits of the largest size that a double holds exactly. */
+const MAX_SIZE_DIGITS = 13;
+const SIZE_LINE = /^([0-9a-fA-F]+)[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
+const CRLF = Buffer.from("\r\n");
+const END_OF_BLOCK = Buffer.from("\r\n\r\n");
+
+export interface ChunkedEvents {
+  onChunkedData(bytes: Buffer): void;
+}
+
+type State = "size" | "data" | "data-end" | "trailers" | "done";
+
+export class ChunkedReader {
+  #state: State = "size";
+  #left = 0;
+  #held: Buffer | undefined;
+  #trailers: readonly string[] = [];
+  readonly #events: ChunkedEvents;
+
+  constructor(events: ChunkedEvents) {
+    this.#events = events;
+  }
+
+  get isDone(): boolean {
+    return this.#state === "done";
+  }
+
+  get trailers(): readonly string[] {
+    return this.#trailers;
+  }
+
+  /** Reads on from `start`; returns where it stopped, before `bytes.length` only when done. */
+  read(bytes: Buffer, start: number): number {
+    let at = start;
+    while (at < bytes.length && this.#state !== "done") at = this.#step(bytes, at);
+    return at;
+  }
+
+  #step(bytes: Buffer, at: number): number {
+    switch (this.#state) {
+      case "size":
+        return this.#readSize(bytes, at);
+      case "data":
+        return this.#readData(bytes, at);
+      case "data-end":
+        return this.#readDataEnd(bytes, at);
+      case "trailers":
+        return this.#readTrailers(bytes, at);
+      case "done":
+        return at;
+    }
+  }
+
+  #readSize(bytes: Buffer, at: number): number {
+    return this.#readBlock(bytes, at, { mark: CRLF, limit: MAX_SIZE_LINE_BYTES }, (block, end) => {
+      const digits = SIZE_LINE.exec(block.toString("latin1", 0, end))?.[1];
+      if (digits === undefined || digits.length > MAX_SIZE_DIGITS) {
+        throw new MalformedMessage("a chunk has no valid size");
+      }
+      this.#left = Number.parseInt(digits, 16);
+      this.#state = this.#left === 0 ? "trailers" : "data";
+      // The trailer block is read from the CRLF of the last size line on, so that an empty one
+      // ends with the same mark as a full one.
+      if (this.#left === 0) this.#held = CRLF;
+      return end + 2;
+    });
+  }
+
+  #readData(bytes: Buffer, at: number): number {
+    const end = Math.min(bytes.length, at + this.#left);
+    this.#left -= end - at;
+    if (this.#left === 0) this.#state = "data-end";
+    this.#events.onChunkedData(bytes.subarray(at, end));
+    return end;
+  }
+
+  #readDataEnd(bytes: Buffer, at: number): number {
+    return this.#readBlock(bytes, at, { mark: CRLF, limit: 2 }, (_, end) => {
+      if (end !== 0) throw new MalformedMessage("a chunk is longer than its size");
+      this.#state = "size";
+      return 2;
+    });
+  }
+
+  #readTrailers(bytes: Buffer, at: number): number {
+    const limits = { mark: END_OF_BLOCK, limit: MAX_TRAILER_BYTES };
+    return this.#readBlock(bytes, at, limits, (block, end) => {
+      this.#trailers = readHeaderLines(block, 2, end + 2);
+      this.#state = "done";
+      return end + 4;
+    });
+  }
+
+  /**
+   * Collects up to `mark` and hands the block to `use`, which returns how much of it is used up.
+   * Returns the place in `bytes` to go on from.
+   */
+  #readBlock(
+    bytes: Buffer,
+    at: number,
+    search: { readonly mark: Buffer; readonly limit: number },
+    use: (block: Buffer, end: number) => number,
+  ): number {
+    const held = this.#held;
+    const block =
+      held === undefined ? bytes.subarray(at) : Buffer.concat([held, bytes.subarray(at)]);
+    const end = block.indexOf(search.mark);
+    if (end === -1 ? block.length > search.limit + 2 : end > search.limit) {
+      throw new MalformedMessage("a chunk size line or trailer block is too long");
+    }
+    if (end === -1) {
+      this.#held = Buffer.from(block);
+      return bytes.length;
+    }
+    this.#held = undefined;
+    return at + use(block, end) - (held?.length ?? 0);
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * One connection of a client: which exchanges are open on it, in order, and how it is ended
+ * without losing the answer that was just sent.
+ */
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import type { OwnAnswer } from "./types.ts";
+
+/** After an answer that ends the connection early: how long the client may go on sending. */
+const LINGER_TOTAL_MS = 30_000;
+const LINGER_SILENCE_MS = 5_000;
+/** And how much it may send, which is read and thrown away. */
+const LINGER_BYTES = 67_108_864;
+
+/** An exchange as its connection sees it. */
+export interface OpenExchange {
+  readonly isBodyComplete: boolean;
+  /** Its body turned out malformed: answer if nothing was sent, else cut. */
+  refuseBody(answer: OwnAnswer): void;
+}
+
+export class ClientConnection {
+  readonly socket: Socket;
+  readonly open = new Set<OpenExchange>();
+  #refusal: OwnAnswer | undefined;
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+  }
+
+  /** What arrived is no HTTP: answers after the exchanges that were read before it, and closes. */
+  refuse(answer: OwnAnswer): void {
+    const broken = [...this.open].find((exchange) => !exchange.isBodyComplete);
+    this.socket.pause();
+    if (broken !== undefined) return broken.refuseBody(answer);
+    this.#refusal = answer;
+    this.#settle();
+  }
+
+  /** An exchange is over. */
+  closed(exchange: OpenExchange): void {
+    this.open.delete(exchange);
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#refusal === undefined || this.open.size > 0 || this.socket.destroyed) return;
+    this.socket.write(rawAnswer(this.#refusal));
+    this.#refusal = undefined;
+    lingerAndClose(this.socket);
+  }
+}
+
+/**
+ * Ends our side and reads on for a bounded while: closing with unread bytes would reset the
+ * connection, and the reset may overtake the answer.
+ */
+export function lingerAndClose(socket: Socket): void {
+  if (socket.destroyed) return;
+  // Node's parser must see nothing more: a request behind this answer is not to be served.
+  socket.removeAllListeners("data");
+  socket.removeAllListeners("end");
+  let bytesLeft = LINGER_BYTES;
+  const total = setTimeout(() => socket.destroy(), LINGER_TOTAL_MS);
+  const silence = setTimeout(() => socket.destroy(), LINGER_SILENCE_MS);
+  socket.on("close", () => {
+    clearTimeout(total);
+    clearTimeout(silence);
+  });
+  socket.on("data", (bytes: Buffer) => {
+    bytesLeft -= bytes.length;
+    silence.refresh();
+    if (bytesLeft < 0) socket.destroy();
+  });
+  socket.on("end", () => socket.destroy());
+  socket.end();
+  socket.resume();
+}
+
+/** The bytes of an answer on a connection that has no response object any more. */
+export function rawAnswer(answer: OwnAnswer): Buffer {
+  const body = Buffer.from(answer.body);
+  let head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ""}\r\n`;
+  for (let i = 0; i < answer.headers.length; i += 2) {
+    head += `${answer.headers[i]}: ${answer.headers[i + 1]}\r\n`;
+  }
+  head += `Date: ${new Date().toUTCString()}\r\nContent-Length: ${body.length}\r\n`;
+  return Buffer.concat([Buffer.from(`${head}Connection: close\r\n\r\n`, "latin1"), body]);
+}

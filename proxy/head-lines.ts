@@ -1,0 +1,70 @@
+/**
+ * Strict reader of a block of header lines (RFC 9112 5): used for response heads and trailers.
+ * Apart from the response parser because it is pure and has all byte tables.
+ */
+
+export class MalformedMessage extends Error {}
+
+const CR = 13;
+const LF = 10;
+const COLON = 58;
+const SPACE = 32;
+const TAB = 9;
+
+const TOKEN_EXTRA = "!#$%&'*+-.^_`|~";
+const TOKEN_BYTES = byteTable((byte) => {
+  const isDigit = byte >= 48 && byte <= 57;
+  const isLetter = (byte >= 65 && byte <= 90) || (byte >= 97 && byte <= 122);
+  return isDigit || isLetter || TOKEN_EXTRA.includes(String.fromCharCode(byte));
+});
+/** Field values: visible ASCII, space, tab, and bytes from 0x80 on, which pass unchanged. */
+const VALUE_BYTES = byteTable((byte) => byte === TAB || (byte >= SPACE && byte !== 127));
+
+/** Reads `name: value` lines from `start` up to `end` (which stands after the last line's CRLF). */
+export function readHeaderLines(bytes: Buffer, start: number, end: number): string[] {
+  const headers: string[] = [];
+  let at = start;
+  while (at < end) at = readHeaderLine(bytes, at, headers);
+  return headers;
+}
+
+/** Whether the text may stand in a field value or a reason phrase. */
+export function isFieldText(text: string): boolean {
+  for (let i = 0; i < text.length; i += 1) {
+    if (VALUE_BYTES[text.charCodeAt(i)] !== 1) return false;
+  }
+  return true;
+}
+
+function readHeaderLine(bytes: Buffer, start: number, headers: string[]): number {
+  const colon = skip(bytes, start, TOKEN_BYTES);
+  if (colon === start || bytes[colon] !== COLON) {
+    throw new MalformedMessage("a header line does not start with a name and a colon");
+  }
+  const lineEnd = skip(bytes, colon + 1, VALUE_BYTES);
+  if (bytes[lineEnd] !== CR || bytes[lineEnd + 1] !== LF) {
+    throw new MalformedMessage("a header value has a forbidden byte");
+  }
+  let valueStart = colon + 1;
+  while (isBlank(bytes[valueStart])) valueStart += 1;
+  let valueEnd = lineEnd;
+  while (valueEnd > valueStart && isBlank(bytes[valueEnd - 1])) valueEnd -= 1;
+  const name = bytes.toString("latin1", start, colon);
+  headers.push(name, bytes.toString("latin1", valueStart, valueEnd));
+  return lineEnd + 2;
+}
+
+/** The first place from `start` on whose byte is not in the table. */
+function skip(bytes: Buffer, start: number, table: Uint8Array): number {
+  let at = start;
+  while (table[bytes[at] ?? 0] === 1) at += 1;
+  return at;
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === SPACE || byte === TAB;
+}
+
+function byteTable(holds: (byte: number) => boolean): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, byte) => (holds(byte) ? 1 : 0));
+}

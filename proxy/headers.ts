@@ -1,0 +1,112 @@
+/**
+ * Flat header lists `[name, value, name, value, ...]`: look up, leave out, append. Order and
+ * spelling of the wire are kept, names compare without regard to case. No list is changed in
+ * place. Apart because both processes edit headers and neither may rebuild objects per request.
+ */
+import { HOP_BY_HOP_HEADERS } from "../common/contracts/headers.ts";
+
+const NOTHING: readonly string[] = [];
+
+/** Whether two header names are the same; `lower` must be lower case already. */
+export function isHeaderName(name: string, lower: string): boolean {
+  return name.length === lower.length && (name === lower || name.toLowerCase() === lower);
+}
+
+/** First value of the header, undefined when it is not there. */
+export function getHeader(headers: readonly string[], lowerName: string): string | undefined {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (isHeaderName(headers[i] ?? "", lowerName)) return headers[i + 1];
+  }
+  return undefined;
+}
+
+/** All values of the header, in order. */
+export function getHeaderValues(headers: readonly string[], lowerName: string): readonly string[] {
+  let values: string[] | undefined;
+  for (let i = 0; i < headers.length; i += 2) {
+    if (!isHeaderName(headers[i] ?? "", lowerName)) continue;
+    values ??= [];
+    values.push(headers[i + 1] ?? "");
+  }
+  return values ?? NOTHING;
+}
+
+export function hasHeader(headers: readonly string[], lowerName: string): boolean {
+  return getHeader(headers, lowerName) !== undefined;
+}
+
+/** The list without all headers of these lower-case names. */
+export function withoutHeaders(
+  headers: readonly string[],
+  lowerNames: ReadonlySet<string>,
+): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? "";
+    if (!lowerNames.has(name.toLowerCase())) kept.push(name, headers[i + 1] ?? "");
+  }
+  return kept;
+}
+
+/** The list with one header set: at the place of its first appearance, else at the end. */
+export function withHeader(headers: readonly string[], name: string, value: string): string[] {
+  const lower = name.toLowerCase();
+  const result: string[] = [];
+  let placed = false;
+  for (let i = 0; i < headers.length; i += 2) {
+    const known = headers[i] ?? "";
+    if (!isHeaderName(known, lower)) {
+      result.push(known, headers[i + 1] ?? "");
+      continue;
+    }
+    if (!placed) result.push(known, value);
+    placed = true;
+  }
+  if (!placed) result.push(name, value);
+  return result;
+}
+
+/**
+ * The list with `value` appended to a comma-separated header. Several lines of the header become
+ * one, at the place of the first, as RFC 9110 5.3 allows.
+ */
+export function appendHeader(headers: readonly string[], name: string, value: string): string[] {
+  const values = getHeaderValues(headers, name.toLowerCase());
+  const joined = values.length === 0 ? value : `${values.join(", ")}, ${value}`;
+  return withHeader(headers, name, joined);
+}
+
+/** Adds the address of the peer to `X-Forwarded-For`. */
+export function appendForwardedFor(headers: readonly string[], address: string): string[] {
+  return appendHeader(headers, "X-Forwarded-For", address);
+}
+
+/** The list without hop-by-hop headers, those named by `Connection` included (RFC 9110 7.6.1). */
+export function withoutHopByHop(headers: readonly string[]): string[] {
+  const named = connectionTokens(headers);
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? "";
+    const lower = name.toLowerCase();
+    if (HOP_BY_HOP_HEADERS.has(lower) || named.includes(lower)) continue;
+    kept.push(name, headers[i + 1] ?? "");
+  }
+  return kept;
+}
+
+/** Lower-case tokens of all `Connection` lines. */
+export function connectionTokens(headers: readonly string[]): readonly string[] {
+  return headerTokens(headers, "connection");
+}
+
+/** Lower-case, trimmed, non-empty elements of a comma-separated header. */
+export function headerTokens(headers: readonly string[], lowerName: string): readonly string[] {
+  const values = getHeaderValues(headers, lowerName);
+  if (values.length === 0) return NOTHING;
+  return values
+    .join(",")
+    .toLowerCase()
+    .split(",")
+    .map((token) => token.trim())
+    .filter((token) => token !== "");
+}

@@ -1,0 +1,146 @@
+/**
+ * Reads the head of a client's request from Node's parser and refuses what two parsers could
+ * understand differently: framing, Host and target. Node's own parser has already refused what is
+ * malformed byte by byte.
+ */
+import type { IncomingMessage } from "node:http";
+import { isHeaderName } from "./headers.ts";
+import { type BodyFraming, CHUNKED, NO_BODY } from "./sides.ts";
+import type { RequestHead } from "./types.ts";
+
+const DECIMAL = /^[0-9]{1,15}$/;
+const HOST = /^[A-Za-z0-9\-._~%!$&'()*+,;=:[\]]*$/;
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
+
+export interface ReadRequest {
+  readonly head: RequestHead;
+  readonly framing: BodyFraming;
+  /** Protocol of a wanted upgrade as the client spelled it. */
+  readonly upgradeSpelling: string;
+}
+
+/** The headers that decide about the message, collected in one pass. */
+interface Marks {
+  host: string;
+  hosts: number;
+  length: string;
+  lengths: number;
+  coding: string;
+  codings: number;
+  upgrade: string;
+  expect: string;
+}
+
+/** Undefined when the request is ambiguous. `isUpgrade`: Node handed the connection over for it. */
+export function readRequestHead(
+  request: IncomingMessage,
+  isUpgrade: boolean,
+): ReadRequest | undefined {
+  const { method = "", url: target = "", httpVersion, rawHeaders } = request;
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return undefined;
+  const marks = collectMarks(rawHeaders);
+  const framing = requestFraming(marks, httpVersion);
+  const host = effectiveHost(marks, target, httpVersion);
+  if (framing === undefined || host === undefined || !isTarget(target, method)) return undefined;
+  const { socket } = request;
+  const head: RequestHead = {
+    method,
+    target,
+    httpVersion,
+    headers: rawHeaders,
+    host,
+    remoteAddress: socket.remoteAddress ?? "",
+    remotePort: socket.remotePort ?? 0,
+    upgrade: isUpgrade ? marks.upgrade.toLowerCase() : "",
+    expectsContinue: httpVersion === "1.1" && marks.expect.toLowerCase() === "100-continue",
+    contentLength: declaredLength(framing),
+  };
+  return { head, framing, upgradeSpelling: isUpgrade ? marks.upgrade : "" };
+}
+
+/** Whether this head announces a body, for the decision to hand the connection over. */
+export function announcesBody(rawHeaders: readonly string[]): boolean {
+  const { codings, lengths, length } = collectMarks(rawHeaders);
+  return codings > 0 || (lengths > 0 && Number(length) !== 0);
+}
+
+function collectMarks(headers: readonly string[]): Marks {
+  const marks: Marks = {
+    host: "",
+    hosts: 0,
+    length: "",
+    lengths: 0,
+    coding: "",
+    codings: 0,
+    upgrade: "",
+    expect: "",
+  };
+  for (let i = 0; i < headers.length; i += 2) mark(marks, headers[i] ?? "", headers[i + 1] ?? "");
+  return marks;
+}
+
+/** The length of a name tells most headers apart without looking at their letters. */
+function mark(marks: Marks, name: string, value: string): void {
+  switch (name.length) {
+    case 4:
+      return markHost(marks, name, value);
+    case 6:
+      if (isHeaderName(name, "expect")) marks.expect = value;
+      return;
+    case 7:
+      if (isHeaderName(name, "upgrade")) marks.upgrade = value;
+      return;
+    case 14:
+      return markLength(marks, name, value);
+    case 17:
+      return markCoding(marks, name, value);
+  }
+}
+
+function markHost(marks: Marks, name: string, value: string): void {
+  if (!isHeaderName(name, "host")) return;
+  marks.host = value;
+  marks.hosts += 1;
+}
+
+function markLength(marks: Marks, name: string, value: string): void {
+  if (!isHeaderName(name, "content-length")) return;
+  marks.length = value;
+  marks.lengths += 1;
+}
+
+function markCoding(marks: Marks, name: string, value: string): void {
+  if (!isHeaderName(name, "transfer-encoding")) return;
+  marks.coding = value;
+  marks.codings += 1;
+}
+
+function requestFraming(marks: Marks, httpVersion: string): BodyFraming | undefined {
+  const { lengths, length, codings, coding } = marks;
+  if (lengths === 0 && codings === 0) return NO_BODY;
+  if (codings > 0) {
+    const isPlain = codings === 1 && coding.toLowerCase() === "chunked";
+    return isPlain && lengths === 0 && httpVersion === "1.1" ? CHUNKED : undefined;
+  }
+  if (lengths > 1 || !DECIMAL.test(length)) return undefined;
+  return { kind: "length", length: Number(length) };
+}
+
+function declaredLength(framing: BodyFraming): number {
+  if (framing.kind === "length") return framing.length;
+  return framing.kind === "chunked" ? -1 : 0;
+}
+
+/** Host of the request; undefined when it is missing, doubled, malformed or contradicted. */
+function effectiveHost(marks: Marks, target: string, httpVersion: string): string | undefined {
+  const { host, hosts } = marks;
+  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1") || !HOST.test(host)) return undefined;
+  if (target.startsWith("/") || target === "*") return host;
+  const authority = ABSOLUTE_FORM.exec(target)?.[1];
+  if (authority === undefined || !HOST.test(authority)) return undefined;
+  return hosts === 0 || authority.toLowerCase() === host.toLowerCase() ? authority : undefined;
+}
+
+function isTarget(target: string, method: string): boolean {
+  return target === "*" ? method === "OPTIONS" : method !== "CONNECT";
+}

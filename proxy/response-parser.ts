@@ -1,0 +1,226 @@
+/**
+ * Strict parser of HTTP/1.x responses (RFC 9112): what is not unambiguous is refused, because the
+ * next answer on the connection would be read from the wrong place. Knows nothing of sockets.
+ */
+import { ChunkedReader } from "./chunked-reader.ts";
+import { isFieldText, MalformedMessage, readHeaderLines } from "./head-lines.ts";
+import { getHeader, getHeaderValues, headerTokens } from "./headers.ts";
+import { type BodyFraming, CHUNKED, NO_BODY, UNTIL_CLOSE } from "./sides.ts";
+import type { ResponseHead } from "./types.ts";
+
+/** Largest response head; stock's client allows more, no real answer comes near. */
+const MAX_HEAD_BYTES = 1_048_576;
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: (.*))?$/;
+const DECIMAL = /^[0-9]{1,15}$/;
+const CR = 13;
+const LF = 10;
+const SWITCHING_PROTOCOLS = 101;
+const END_OF_HEAD = Buffer.from("\r\n\r\n");
+const NO_TRAILERS: readonly string[] = [];
+
+export interface ResponseEvents {
+  onInformation(head: ResponseHead): void;
+  onHead(head: ResponseHead, framing: BodyFraming): void;
+  onBody(bytes: Buffer): void;
+  onComplete(trailers: readonly string[]): void;
+}
+
+type State = "head" | "length" | "chunked" | "until-close" | "complete";
+
+export class ResponseParser {
+  #state: State = "complete";
+  #held: Buffer | undefined;
+  #left = 0;
+  #chunked: ChunkedReader | undefined;
+  #method = "GET";
+  #keepAlive = false;
+  #idleHintMs = -1;
+  #sawByte = false;
+  readonly #events: ResponseEvents;
+
+  constructor(events: ResponseEvents) {
+    this.#events = events;
+  }
+
+  /** Makes ready for the answer to a request of this method. */
+  expect(method: string): void {
+    this.#state = "head";
+    this.#method = method;
+    this.#sawByte = false;
+    this.#keepAlive = false;
+    this.#idleHintMs = -1;
+  }
+
+  /** A byte of the final answer arrived; interim answers do not count. */
+  get sawByte(): boolean {
+    return this.#sawByte;
+  }
+
+  /** The answer is complete and the peer keeps the connection. */
+  get isReusable(): boolean {
+    return this.#state === "complete" && this.#keepAlive;
+  }
+
+  /** `Keep-Alive: timeout=` of the last answer in ms, -1 when it named none. */
+  get idleHintMs(): number {
+    return this.#idleHintMs;
+  }
+
+  /**
+   * Reads what arrived; throws `MalformedMessage`. Returns the bytes that do not belong to the
+   * answer: those after a 101 or after its end.
+   */
+  read(bytes: Buffer): number {
+    if (this.#state !== "complete" && bytes.length > 0) this.#sawByte = true;
+    let at = 0;
+    while (at < bytes.length && this.#state !== "complete") at = this.#step(bytes, at);
+    return at;
+  }
+
+  /** The peer closed its side. Returns false when the answer was cut by it. */
+  end(): boolean {
+    if (this.#state === "until-close") {
+      this.#keepAlive = false;
+      this.#complete(NO_TRAILERS);
+    }
+    return this.#state === "complete";
+  }
+
+  #step(bytes: Buffer, at: number): number {
+    switch (this.#state) {
+      case "head":
+        return this.#readHead(bytes, at);
+      case "length":
+        return this.#readLength(bytes, at);
+      case "chunked":
+        return this.#readChunked(bytes, at);
+      case "until-close":
+        this.#events.onBody(at === 0 ? bytes : bytes.subarray(at));
+        return bytes.length;
+      case "complete":
+        return at;
+    }
+  }
+
+  #readLength(bytes: Buffer, at: number): number {
+    const end = Math.min(bytes.length, at + this.#left);
+    this.#left -= end - at;
+    this.#events.onBody(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
+    if (this.#left === 0) this.#complete(NO_TRAILERS);
+    return end;
+  }
+
+  #readChunked(bytes: Buffer, at: number): number {
+    const reader = this.#chunked ?? this.#startChunked();
+    const end = reader.read(bytes, at);
+    if (reader.isDone) {
+      this.#chunked = undefined;
+      this.#complete(reader.trailers);
+    }
+    return end;
+  }
+
+  #startChunked(): ChunkedReader {
+    const reader = new ChunkedReader({ onChunkedData: (bytes) => this.#events.onBody(bytes) });
+    this.#chunked = reader;
+    return reader;
+  }
+
+  #complete(trailers: readonly string[]): void {
+    this.#state = "complete";
+    this.#events.onComplete(trailers);
+  }
+
+  #readHead(bytes: Buffer, at: number): number {
+    const held = this.#held;
+    const block = held === undefined ? bytes : Buffer.concat([held, bytes.subarray(at)]);
+    const start = held === undefined ? at : 0;
+    const end = block.indexOf(END_OF_HEAD, start);
+    if ((end === -1 ? block.length : end) - start > MAX_HEAD_BYTES) {
+      throw new MalformedMessage("the response head is too large");
+    }
+    if (end === -1) {
+      this.#held = Buffer.from(block.subarray(start));
+      return bytes.length;
+    }
+    this.#held = undefined;
+    this.#acceptHead(block, start, end + 2);
+    return end + 4 - start - (held?.length ?? 0) + at;
+  }
+
+  #acceptHead(block: Buffer, start: number, end: number): void {
+    const lineEnd = block.indexOf(CR, start);
+    const match = STATUS_LINE.exec(block.toString("latin1", start, lineEnd));
+    if (block[lineEnd + 1] !== LF || match === null || !isFieldText(match[3] ?? "")) {
+      throw new MalformedMessage("the status line is not valid");
+    }
+    const head: ResponseHead = {
+      status: Number(match[2]),
+      statusText: match[3] ?? "",
+      headers: readHeaderLines(block, lineEnd + 2, end),
+    };
+    if (head.status < 200 && head.status !== SWITCHING_PROTOCOLS) {
+      this.#sawByte = false;
+      this.#events.onInformation(head);
+      return;
+    }
+    this.#startBody(head, match[1] === "1");
+  }
+
+  #startBody(head: ResponseHead, isVersion11: boolean): void {
+    const framing = responseFraming(head, this.#method, isVersion11);
+    this.#keepAlive = framing.kind !== "until-close" && keepsAlive(head, isVersion11);
+    this.#idleHintMs = keepAliveTimeoutMs(head.headers);
+    this.#left = framing.kind === "length" ? framing.length : 0;
+    const isEmpty = framing.kind === "none" || (framing.kind === "length" && this.#left === 0);
+    this.#state = framing.kind === "none" ? "head" : framing.kind;
+    this.#events.onHead(head, framing);
+    // A switched connection has no end of answer: what follows is another protocol.
+    if (head.status === SWITCHING_PROTOCOLS) this.#state = "complete";
+    else if (isEmpty) this.#complete(NO_TRAILERS);
+  }
+}
+
+function responseFraming(head: ResponseHead, method: string, isVersion11: boolean): BodyFraming {
+  const codings = getHeaderValues(head.headers, "transfer-encoding");
+  const lengths = getHeaderValues(head.headers, "content-length");
+  if (lengths.length > 1 || (lengths.length === 1 && !DECIMAL.test(lengths[0] ?? ""))) {
+    throw new MalformedMessage("Content-Length is not one number");
+  }
+  if (codings.length > 0) refuseOddCoding(codings, lengths, isVersion11);
+  const hasNoBody = method === "HEAD" || head.status < 200 || isBodiless(head.status);
+  if (hasNoBody) return NO_BODY;
+  if (codings.length > 0) return CHUNKED;
+  return lengths.length === 0 ? UNTIL_CLOSE : { kind: "length", length: Number(lengths[0]) };
+}
+
+function refuseOddCoding(
+  codings: readonly string[],
+  lengths: readonly string[],
+  isVersion11: boolean,
+): void {
+  if (codings.length > 1 || codings[0]?.toLowerCase() !== "chunked") {
+    throw new MalformedMessage(`Transfer-Encoding ${codings.join(", ")} is not supported`);
+  }
+  if (lengths.length > 0 || !isVersion11) {
+    throw new MalformedMessage("the length of the body is told in two ways");
+  }
+}
+
+function isBodiless(status: number): boolean {
+  return status === 204 || status === 304;
+}
+
+function keepsAlive(head: ResponseHead, isVersion11: boolean): boolean {
+  if (getHeader(head.headers, "connection") === undefined) return isVersion11;
+  const tokens = headerTokens(head.headers, "connection");
+  if (tokens.includes("close")) return false;
+  return isVersion11 || tokens.includes("keep-alive");
+}
+
+function keepAliveTimeoutMs(headers: readonly string[]): number {
+  const value = getHeader(headers, "keep-alive");
+  if (value === undefined) return -1;
+  const seconds = /(?:^|[,; ])timeout\s*=\s*"?([0-9]{1,6})/i.exec(value)?.[1];
+  return seconds === undefined ? -1 : Number(seconds) * 1_000;
+}

@@ -1,0 +1,124 @@
+/**
+ * Connections to upstreams, kept for reuse: one pool per host, port and local address. A pool
+ * exists only while it has idle connections, and those have an end, so the pools of hosts that are
+ * gone vanish by themselves.
+ */
+import type { UpstreamRequest, UpstreamStream } from "./sides.ts";
+import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
+import type { UpstreamOptions } from "./types.ts";
+
+/** How much earlier than the peer announces we give a connection up: its clock started earlier. */
+const IDLE_MARGIN_MS = 1_000;
+/** Longest stay in the pool, whatever the peer announces. */
+const MAX_HINTED_MS = 90_000;
+/** How often idle connections that are over their time are closed. */
+const SWEEP_MS = 500;
+
+export interface Upstream {
+  /** An idle or a new connection for this request, not started yet. */
+  open(request: UpstreamRequest): UpstreamStream;
+  /** Idle connections now. */
+  readonly idle: number;
+  /** Pools now; none without idle connections. */
+  readonly pools: number;
+  /** Closes idle connections; those in use close when their request ends. */
+  close(): void;
+}
+
+export function createUpstream(options: UpstreamOptions): Upstream {
+  return new PooledUpstream(options);
+}
+
+class PooledUpstream implements Upstream, ConnectionOwner {
+  #options: UpstreamOptions;
+  /** Idle connections, the most recently used last. */
+  #pools = new Map<string, UpstreamConnection[]>();
+  #idle = 0;
+  #isClosed = false;
+  #sweeper: NodeJS.Timeout | undefined;
+
+  constructor(options: UpstreamOptions) {
+    this.#options = options;
+  }
+
+  get idle(): number {
+    return this.#idle;
+  }
+
+  get pools(): number {
+    return this.#pools.size;
+  }
+
+  open(request: UpstreamRequest): UpstreamStream {
+    const key = `${request.host}:${request.port}:${request.localAddress}`;
+    return this.#take(key) ?? new UpstreamConnection(key, request, this);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const pool of this.#pools.values()) {
+      for (const connection of pool.slice()) this.#drop(connection);
+    }
+  }
+
+  onConnectionIdle(connection: UpstreamConnection): void {
+    const { idleMs, maxIdlePerHost } = this.#options;
+    const hintMs = connection.idleHintMs;
+    const keepMs = hintMs < 0 ? idleMs : Math.min(hintMs - IDLE_MARGIN_MS, MAX_HINTED_MS);
+    if (this.#isClosed || keepMs <= 0 || maxIdlePerHost <= 0) {
+      connection.destroy();
+      return;
+    }
+    connection.idleUntil = performance.now() + keepMs;
+    const pool = this.#pools.get(connection.key);
+    if (pool === undefined) this.#pools.set(connection.key, [connection]);
+    else pool.push(connection);
+    this.#idle += 1;
+    const oldest = pool !== undefined && pool.length > maxIdlePerHost ? pool[0] : undefined;
+    if (oldest !== undefined) this.#drop(oldest);
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+  }
+
+  onConnectionClosed(connection: UpstreamConnection): void {
+    this.#remove(connection);
+  }
+
+  /** The most recently used connection that is still good; the others found on the way are closed. */
+  #take(key: string): UpstreamConnection | undefined {
+    const pool = this.#pools.get(key);
+    if (pool === undefined) return undefined;
+    const now = performance.now();
+    for (let candidate = pool.at(-1); candidate !== undefined; candidate = pool.at(-1)) {
+      this.#remove(candidate);
+      if (candidate.isUsable && candidate.idleUntil > now) return candidate;
+      candidate.destroy();
+    }
+    return undefined;
+  }
+
+  #drop(connection: UpstreamConnection): void {
+    this.#remove(connection);
+    connection.destroy();
+  }
+
+  #remove(connection: UpstreamConnection): void {
+    const pool = this.#pools.get(connection.key);
+    const at = pool?.lastIndexOf(connection) ?? -1;
+    if (pool === undefined || at === -1) return;
+    pool.splice(at, 1);
+    this.#idle -= 1;
+    if (pool.length === 0) this.#pools.delete(connection.key);
+    if (this.#idle > 0) return;
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const pool of this.#pools.values()) {
+      for (const connection of pool.filter(({ idleUntil }) => idleUntil <= now)) {
+        this.#drop(connection);
+      }
+    }
+  }
+}
