@@ -4,7 +4,7 @@
  */
 import { AttemptClock, type LimitName } from "./attempt-clock.ts";
 import { hasHeader } from "./headers.ts";
-import { upstreamHeaders } from "./request-writer.ts";
+import { hopHeaders } from "./request-writer.ts";
 import type {
   BodyFraming,
   BodySink,
@@ -57,15 +57,20 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
     const { head, body } = this.#client;
     const attempt = this.#attempt;
     const { upgrade } = this.#context;
-    const addExpect = attempt.awaitContinue === true && body.framing.kind !== "none";
+    const { framing } = body;
+    const addExpect =
+      attempt.awaitContinue === true &&
+      framing.kind !== "none" &&
+      !hasHeader(attempt.headers, "expect");
     const request: UpstreamRequest = {
       host: attempt.host,
       port: attempt.port,
       localAddress: attempt.localAddress ?? "",
       method: head.method,
       target: attempt.target,
-      headers: upstreamHeaders(attempt.headers, head, { addExpect, upgrade }),
-      framing: body.framing,
+      headers: attempt.headers,
+      hopHeaders: hopHeaders(head, { framing, addExpect, upgrade }),
+      framing,
       upgrade,
     };
     this.#stream = this.#context.upstream.open(request);

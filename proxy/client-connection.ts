@@ -21,11 +21,16 @@ export interface OpenExchange {
 
 export class ClientConnection {
   readonly socket: Socket;
+  /** Read once: a socket forgets its peer when it closes. */
+  readonly remoteAddress: string;
+  readonly remotePort: number;
   readonly open = new Set<OpenExchange>();
   #refusal: OwnAnswer | undefined;
 
   constructor(socket: Socket) {
     this.socket = socket;
+    this.remoteAddress = socket.remoteAddress ?? "";
+    this.remotePort = socket.remotePort ?? 0;
   }
 
   /** What arrived is no HTTP: answers after the exchanges that were read before it, and closes. */

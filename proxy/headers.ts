@@ -12,6 +12,18 @@ export function isHeaderName(name: string, lower: string): boolean {
   return name.length === lower.length && (name === lower || name.toLowerCase() === lower);
 }
 
+/** Lengths of the hop-by-hop names as bits: most headers are told apart without their letters. */
+const HOP_BY_HOP_LENGTHS = [...HOP_BY_HOP_HEADERS].reduce(
+  (bits, name) => bits | (1 << name.length),
+  0,
+);
+
+/** Whether the header is hop-by-hop by its name alone (`Connection` may list others). */
+export function isHopByHop(name: string): boolean {
+  const isCandidate = name.length < 32 && (HOP_BY_HOP_LENGTHS & (1 << name.length)) !== 0;
+  return isCandidate && HOP_BY_HOP_HEADERS.has(name.toLowerCase());
+}
+
 /** First value of the header, undefined when it is not there. */
 export function getHeader(headers: readonly string[], lowerName: string): string | undefined {
   for (let i = 0; i < headers.length; i += 2) {
@@ -87,8 +99,8 @@ export function withoutHopByHop(headers: readonly string[]): string[] {
   const kept: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? "";
-    const lower = name.toLowerCase();
-    if (HOP_BY_HOP_HEADERS.has(lower) || named.includes(lower)) continue;
+    if (isHopByHop(name)) continue;
+    if (named.length > 0 && named.includes(name.toLowerCase())) continue;
     kept.push(name, headers[i + 1] ?? "");
   }
   return kept;

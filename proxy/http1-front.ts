@@ -81,7 +81,7 @@ class Http1Front implements Front {
     const closed = this.#servers.map(
       (server) => new Promise<void>((resolve) => server.close(() => resolve())),
     );
-    for (const { socket } of [...this.#connections.values()]) socket.destroy();
+    for (const { socket } of this.#connections.values()) socket.destroy();
     await Promise.all(closed);
   }
 
@@ -150,7 +150,9 @@ class Http1Front implements Front {
   #dispatch(messages: NodeMessages, kind: "plain" | "upgrade"): void {
     const connection = this.#connections.get(messages.request.socket);
     if (connection === undefined) return;
-    const read = readRequestHead(messages.request, kind === "upgrade");
+    const { remoteAddress, remotePort } = connection;
+    const origin = { remoteAddress, remotePort, isUpgrade: kind === "upgrade" };
+    const read = readRequestHead(messages.request, origin);
     if (read === undefined) return this.#refuse("malformed_request", messages);
     const exchange = new Http1Exchange(read, messages, {
       connection,

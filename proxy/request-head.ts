@@ -31,31 +31,38 @@ interface Marks {
   expect: string;
 }
 
-/** Undefined when the request is ambiguous. `isUpgrade`: Node handed the connection over for it. */
+/** Who sent the request, and whether Node handed the connection over because of it. */
+export interface RequestOrigin {
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+  readonly isUpgrade: boolean;
+}
+
+/** Undefined when the request is ambiguous. */
 export function readRequestHead(
   request: IncomingMessage,
-  isUpgrade: boolean,
+  origin: RequestOrigin,
 ): ReadRequest | undefined {
-  const { method = "", url: target = "", httpVersion, rawHeaders } = request;
+  const { httpVersion, rawHeaders, method = "", url: target = "" } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return undefined;
   const marks = collectMarks(rawHeaders);
   const framing = requestFraming(marks, httpVersion);
-  const host = effectiveHost(marks, target, httpVersion);
-  if (framing === undefined || host === undefined || !isTarget(target, method)) return undefined;
-  const { socket } = request;
+  const host = isHostValid(marks, httpVersion) ? effectiveHost(marks.host, request) : undefined;
+  if (framing === undefined || host === undefined) return undefined;
+  const upgradeSpelling = origin.isUpgrade ? marks.upgrade : "";
   const head: RequestHead = {
     method,
     target,
     httpVersion,
     headers: rawHeaders,
     host,
-    remoteAddress: socket.remoteAddress ?? "",
-    remotePort: socket.remotePort ?? 0,
-    upgrade: isUpgrade ? marks.upgrade.toLowerCase() : "",
-    expectsContinue: httpVersion === "1.1" && marks.expect.toLowerCase() === "100-continue",
+    remoteAddress: origin.remoteAddress,
+    remotePort: origin.remotePort,
+    upgrade: upgradeSpelling.toLowerCase(),
+    expectsContinue: httpVersion === "1.1" && isHeaderName(marks.expect, "100-continue"),
     contentLength: declaredLength(framing),
   };
-  return { head, framing, upgradeSpelling: isUpgrade ? marks.upgrade : "" };
+  return { head, framing, upgradeSpelling };
 }
 
 /** Whether this head announces a body, for the decision to hand the connection over. */
@@ -131,16 +138,17 @@ function declaredLength(framing: BodyFraming): number {
   return framing.kind === "chunked" ? -1 : 0;
 }
 
-/** Host of the request; undefined when it is missing, doubled, malformed or contradicted. */
-function effectiveHost(marks: Marks, target: string, httpVersion: string): string | undefined {
-  const { host, hosts } = marks;
-  if (hosts > 1 || (hosts === 0 && httpVersion === "1.1") || !HOST.test(host)) return undefined;
-  if (target.startsWith("/") || target === "*") return host;
-  const authority = ABSOLUTE_FORM.exec(target)?.[1];
-  if (authority === undefined || !HOST.test(authority)) return undefined;
-  return hosts === 0 || authority.toLowerCase() === host.toLowerCase() ? authority : undefined;
+function isHostValid({ host, hosts }: Marks, httpVersion: string): boolean {
+  const isCountRight = hosts === 1 || (hosts === 0 && httpVersion === "1.0");
+  return isCountRight && HOST.test(host);
 }
 
-function isTarget(target: string, method: string): boolean {
-  return target === "*" ? method === "OPTIONS" : method !== "CONNECT";
+/** Host of the request; undefined when the target is malformed or contradicts it. */
+function effectiveHost(host: string, request: IncomingMessage): string | undefined {
+  const { url: target = "", method } = request;
+  if (target.startsWith("/")) return host;
+  if (target === "*") return method === "OPTIONS" ? host : undefined;
+  const authority = ABSOLUTE_FORM.exec(target)?.[1];
+  if (authority === undefined || !HOST.test(authority)) return undefined;
+  return host === "" || isHeaderName(authority, host.toLowerCase()) ? authority : undefined;
 }

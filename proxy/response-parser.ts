@@ -184,14 +184,16 @@ export class ResponseParser {
 function responseFraming(head: ResponseHead, method: string, isVersion11: boolean): BodyFraming {
   const codings = getHeaderValues(head.headers, "transfer-encoding");
   const lengths = getHeaderValues(head.headers, "content-length");
-  if (lengths.length > 1 || (lengths.length === 1 && !DECIMAL.test(lengths[0] ?? ""))) {
-    throw new MalformedMessage("Content-Length is not one number");
-  }
+  refuseOddLength(lengths);
   if (codings.length > 0) refuseOddCoding(codings, lengths, isVersion11);
-  const hasNoBody = method === "HEAD" || head.status < 200 || isBodiless(head.status);
-  if (hasNoBody) return NO_BODY;
+  if (method === "HEAD" || isBodiless(head.status)) return NO_BODY;
   if (codings.length > 0) return CHUNKED;
   return lengths.length === 0 ? UNTIL_CLOSE : { kind: "length", length: Number(lengths[0]) };
+}
+
+function refuseOddLength(lengths: readonly string[]): void {
+  if (lengths.length === 0 || (lengths.length === 1 && DECIMAL.test(lengths[0] ?? ""))) return;
+  throw new MalformedMessage("Content-Length is not one number");
 }
 
 function refuseOddCoding(
@@ -208,7 +210,7 @@ function refuseOddCoding(
 }
 
 function isBodiless(status: number): boolean {
-  return status === 204 || status === 304;
+  return status === 204 || status === 304 || status < 200;
 }
 
 function keepsAlive(head: ResponseHead, isVersion11: boolean): boolean {

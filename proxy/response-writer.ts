@@ -1,6 +1,5 @@
 /** The header list that a client gets: the handler's list with exactly the framing that is sent. */
-import { HOP_BY_HOP_HEADERS } from "../common/contracts/headers.ts";
-import { getHeader } from "./headers.ts";
+import { getHeader, isHeaderName, isHopByHop } from "./headers.ts";
 import type { BodyFraming } from "./sides.ts";
 import type { RequestHead, ResponseHead } from "./types.ts";
 
@@ -17,26 +16,35 @@ export function clientHeaders(
   head: ResponseHead,
   context: AnswerContext,
 ): string[] {
-  const { framing, request } = context;
-  const keepsLength =
-    framing.kind === "length" || (framing.kind === "none" && head.status !== NO_CONTENT);
+  const { framing } = context;
   const list: string[] = [];
-  let isFramed = false;
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] ?? "";
-    const lower = name.toLowerCase();
-    if (lower === "content-length") {
-      if (!keepsLength || isFramed) continue;
-      isFramed = true;
-    } else if (HOP_BY_HOP_HEADERS.has(lower)) continue;
-    list.push(name, headers[i + 1] ?? "");
+  let takesLength = keepsLength(framing, head.status);
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = String(headers[i]);
+    if (isHopByHop(name)) continue;
+    if (isHeaderName(name, "content-length")) {
+      if (!takesLength) continue;
+      takesLength = false;
+    }
+    list.push(name, String(headers[i + 1]));
   }
-  if (framing.kind === "length" && !isFramed) list.push("Content-Length", String(framing.length));
-  const announced = getHeader(head.headers, "trailer");
-  if (announced !== undefined && framing.kind === "chunked" && request.httpVersion === "1.1") {
-    list.push("Trailer", announced);
+  if (framing.kind === "length" && takesLength) {
+    list.push("Content-Length", String(framing.length));
   }
+  const announced = announcedTrailers(head, context);
+  if (announced !== undefined) list.push("Trailer", announced);
   return list;
+}
+
+/** A length also stands on answers without a body, where it tells of the body that GET would get. */
+function keepsLength(framing: BodyFraming, status: number): boolean {
+  return framing.kind === "length" || (framing.kind === "none" && status !== NO_CONTENT);
+}
+
+function announcedTrailers(head: ResponseHead, context: AnswerContext): string | undefined {
+  const carriesTrailers =
+    context.framing.kind === "chunked" && context.request.httpVersion === "1.1";
+  return carriesTrailers ? getHeader(head.headers, "trailer") : undefined;
 }
 
 /** The 101 that hands a connection over. */
@@ -46,8 +54,7 @@ export function switchHeadText(head: ResponseHead, headers: readonly string[]): 
   if (upgrade !== undefined) text += `Upgrade: ${upgrade}\r\n`;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? "";
-    const lower = name.toLowerCase();
-    if (lower === "content-length" || HOP_BY_HOP_HEADERS.has(lower)) continue;
+    if (isHopByHop(name) || isHeaderName(name, "content-length")) continue;
     text += `${name}: ${headers[i + 1] ?? ""}\r\n`;
   }
   return `${text}\r\n`;

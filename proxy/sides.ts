@@ -67,8 +67,10 @@ export interface UpstreamRequest {
   readonly localAddress: string;
   readonly method: string;
   readonly target: string;
-  /** Complete but for framing. */
+  /** The handler's list; framing and hop-by-hop headers in it are not sent. */
   readonly headers: readonly string[];
+  /** What this hop needs beside them: `Connection`, `Upgrade`, `TE`, `Expect`, `Trailer`. */
+  readonly hopHeaders: readonly string[];
   readonly framing: BodyFraming;
   /** Protocol of a wanted upgrade as the client spelled it, empty for none. */
   readonly upgrade: string;
