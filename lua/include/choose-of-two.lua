@@ -1,0 +1,42 @@
+--- @include "layout"
+--- @include "read-target"
+-- Ranks of the excluded targets that stand in ranks [from, to) of the index, ascending.
+local function excluded_ranks(ctx, exclude, from, to)
+  local ranks = {}
+  for _, uid in ipairs(exclude) do
+    local rank = redis.call('ZRANK', ctx.keys[FREE], uid)
+    if rank and rank >= from and rank < to then ranks[#ranks + 1] = rank end
+  end
+  table.sort(ranks)
+  return ranks
+end
+
+-- The target that has `nth` not excluded ones before it, counted from rank `from`.
+local function nth_target(ctx, nth, from, skipped)
+  local rank = from + nth
+  for _, excluded in ipairs(skipped) do
+    if excluded <= rank then rank = rank + 1 end
+  end
+  return redis.call('ZRANGE', ctx.keys[FREE], rank, rank)[1]
+end
+
+-- Two different free targets at random, the one with fewer in flight; on a tie the first drawn.
+local function choose_of_two(ctx, exclude, random)
+  local ready = redis.call('ZCOUNT', ctx.keys[FREE], '-inf', '(' .. FREE_BAND)
+  local from, to = 0, ready
+  local skipped = excluded_ranks(ctx, exclude, from, to)
+  if ready == #skipped then
+    from, to = ready, redis.call('ZCARD', ctx.keys[FREE])
+    skipped = excluded_ranks(ctx, exclude, from, to)
+  end
+  local count = to - from - #skipped
+  if count == 0 then return nil end
+  local first = math.floor(random[1] * count)
+  local one = nth_target(ctx, first, from, skipped)
+  if count == 1 then return one end
+  local second = math.floor(random[2] * (count - 1))
+  if second >= first then second = second + 1 end
+  local other = nth_target(ctx, second, from, skipped)
+  if read_target(ctx, other)[IN_FLIGHT] < read_target(ctx, one)[IN_FLIGHT] then return other end
+  return one
+end

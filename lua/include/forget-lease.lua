@@ -1,0 +1,15 @@
+--- @include "layout"
+--- @include "owned-member"
+--- @include "now-ms"
+-- Ends a lease and its count on the target, which may be nil. The caller writes the target.
+local function forget_lease(ctx, request_id, lease, target)
+  redis.call('HDEL', ctx.keys[REQUESTS], request_id)
+  local lapsed = lease[LAPSED_LEASE] == 1
+  redis.call('ZREM', ctx.keys[OWNED], lapsed and owned_member('l', lease[UID], request_id)
+    or owned_member('a', lease[HOLDER], request_id))
+  ctx.busy = ctx.busy - 1
+  if not target then return end
+  target[IN_FLIGHT] = target[IN_FLIGHT] - 1
+  if lapsed then target[LAPSED] = target[LAPSED] - 1 end
+  if target[IN_FLIGHT] == 0 then target[IDLE_SINCE] = now_ms(ctx) end
+end

@@ -1,0 +1,37 @@
+--- @include "layout"
+--- @include "list-owned"
+--- @include "read-request"
+--- @include "read-target"
+--- @include "drop-ticket"
+--- @include "forget-lease"
+--- @include "lapse-lease"
+--- @include "settle-target"
+-- What one lapsed request of a dead activator becomes: nothing, or a question to the pod.
+local function reap_request(ctx, request_id, request)
+  if request[KIND] == 'ticket' then
+    drop_ticket(ctx, request_id, request)
+    return
+  end
+  local target = read_target(ctx, request[UID])
+  if target and (target[CAUSE] == '' or REVIVABLE[target[CAUSE]]) then
+    lapse_lease(ctx, request_id, request, target)
+  else
+    forget_lease(ctx, request_id, request, target)
+  end
+  if target then settle_target(ctx, request[UID], target) end
+end
+
+-- Reaps one activator whose time is over, a bounded number of its requests per call. While leases
+-- are held back (a gap in time, another server) only one that left by itself is reaped.
+local function reap_activators(ctx)
+  local limit = ctx.now < ctx.hold and 0 or ctx.clock
+  local activator_id = redis.call('ZRANGEBYSCORE', ctx.keys[ACTIVATORS], '-inf', limit,
+    'LIMIT', 0, 1)[1]
+  if not activator_id then return end
+  local ids = list_owned(ctx, 'a', activator_id, MOST_OWNED)
+  for _, request_id in ipairs(ids) do
+    reap_request(ctx, request_id, read_request(ctx, request_id))
+  end
+  if #ids < MOST_OWNED then redis.call('ZREM', ctx.keys[ACTIVATORS], activator_id) end
+  ctx.more = true
+end

@@ -1,0 +1,41 @@
+--- @include "layout"
+--- @include "read-request"
+--- @include "read-target"
+--- @include "new-target"
+--- @include "details"
+--- @include "set-state"
+--- @include "drop-ticket"
+--- @include "owned-member"
+--- @include "write-target"
+-- A target that has leases but has not reported yet; it leaves again if it never does.
+local function placeholder_target(ctx, uid, address)
+  local target, details = new_target(), read_details(ctx, uid)
+  target[ADDRESS] = address
+  set_state(ctx, uid, target, details, 'starting', 'not heard yet')
+  write_details(ctx, uid, details)
+  redis.call('ZADD', ctx.keys[TIMERS], ctx.now + SUSPECT_TIME, 'h' .. uid)
+  return target
+end
+
+-- Puts one lease back. It counts even beyond the capacity: it runs. A tombstone counts it too.
+local function reassert_lease(ctx, request_id, lease, address)
+  local uid = lease[UID]
+  local target = read_target(ctx, uid) or placeholder_target(ctx, uid, address)
+  local known = read_request(ctx, request_id)
+  if known and known[KIND] == 'ticket' then
+    drop_ticket(ctx, request_id, known)
+    known = nil
+  end
+  if known and (known[LAPSED_LEASE] == 0 or known[UID] ~= uid) then return end
+  if known then
+    redis.call('ZREM', ctx.keys[OWNED], owned_member('l', uid, request_id))
+    target[LAPSED] = target[LAPSED] - 1
+  else
+    target[IN_FLIGHT] = target[IN_FLIGHT] + 1
+    if target[HELD] ~= HELD_ALL then target[HELD] = math.max(0, target[HELD] - 1) end
+    ctx.busy = ctx.busy + 1
+  end
+  redis.call('HSET', ctx.keys[REQUESTS], request_id, cmsgpack.pack(lease))
+  redis.call('ZADD', ctx.keys[OWNED], 0, owned_member('a', lease[HOLDER], request_id))
+  write_target(ctx, uid, target)
+end

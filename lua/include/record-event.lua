@@ -1,0 +1,12 @@
+--- @include "layout"
+-- One entry of the event log: what a step did, with the target as it is after it.
+local function record_event(ctx, operation, uid, request_id, target)
+  if not ctx.events then return end
+  local state, in_flight, capacity = '', 0, 0
+  if target then
+    state, in_flight, capacity = target[STATE], target[IN_FLIGHT], target[CAPACITY]
+  end
+  redis.call('XADD', ctx.keys[EVENTS], 'MAXLEN', '~', 20000, '*', 'at', ctx.now,
+    'operation', operation, 'target', uid or '', 'lease', request_id or '', 'state', state,
+    'inFlight', in_flight, 'capacity', capacity, 'waiting', ctx.waiting)
+end

@@ -1,0 +1,36 @@
+--- @include "begin"
+--- @include "commit"
+--- @include "sweep"
+--- @include "append-sample"
+--- @include "take-evicted"
+-- Sweeps, and reads the figures of a revision for the autoscaler.
+-- Keys: meta targets free load requests owned queue activators events details timers samples
+-- Args:
+--   record     1 to append a sample and to take the list of evicted targets, 0 to look only
+--   now        us, 0 for the server's time
+-- Reply: ok, now, integral (text), arrivals, since, busy, waiting, aged, oldestArrivedAt, targets
+--   starting ready unready suspected quarantined draining, more, evicted uids | unknown-revision
+-- Cost: O(log n) for each of a bounded number of items
+-- Caller: autoscaler, once per revision and tick; dashboard
+local record = ARGV[1] == '1'
+
+local ctx = begin(KEYS, ARGV[2])
+if not ctx then return { 'unknown-revision' } end
+sweep(ctx)
+commit(ctx, 'figures')
+if record then append_sample(ctx) end
+local meta = redis.call('HMGET', KEYS[META], 'since', 'scaleUpDelay', 'n:starting', 'n:ready',
+  'n:unready', 'n:suspected', 'n:quarantined', 'n:draining')
+local counts = {}
+for i = 3, 8 do counts[i - 2] = tonumber(meta[i] or 0) end
+local aged = ctx.waiting
+if counts[2] + counts[4] > 0 then
+  aged = redis.call('ZCOUNT', KEYS[QUEUE], '-inf', ctx.now - tonumber(meta[2]))
+end
+local oldest = redis.call('ZRANGE', KEYS[QUEUE], 0, 0, 'WITHSCORES')[2]
+local reply = { 'ok', ctx.now, string.format('%.17g', ctx.integral), ctx.arrivals,
+  tonumber(meta[1]), ctx.busy, ctx.waiting, aged, tonumber(oldest or 0) }
+for _, count in ipairs(counts) do reply[#reply + 1] = count end
+reply[#reply + 1] = ctx.more and 1 or 0
+for _, uid in ipairs(take_evicted(ctx, record)) do reply[#reply + 1] = uid end
+return reply

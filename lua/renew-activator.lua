@@ -1,0 +1,30 @@
+--- @include "begin"
+--- @include "commit"
+--- @include "sweep"
+-- Keeps the leases and tickets of an activator alive for 3 s, and sweeps.
+-- Keys: meta targets free load requests owned queue activators events details timers
+-- Args:
+--   activatorId  text
+--   runId        of the server, as the caller's connection knows it
+--   now          us, 0 for the server's time
+-- Reply: ok, more (1 when another call has work), number of probes, then uid address state of each
+--   probe that the caller must make now, then the uids evicted | unknown-revision
+-- Cost: O(log n) for each of a bounded number of items
+-- Caller: activator, each second for each revision in which it holds something
+local activator_id, run_id = ARGV[1], ARGV[2]
+
+local ctx = begin(KEYS, ARGV[3])
+if not ctx then return { 'unknown-revision' } end
+if run_id ~= '' and redis.call('HGET', KEYS[META], 'runId') ~= run_id then
+  redis.call('HSET', KEYS[META], 'runId', run_id)
+  ctx.hold = ctx.now + LEASE_TIME
+end
+redis.call('ZADD', KEYS[ACTIVATORS], ctx.clock + LEASE_TIME, activator_id)
+local found = sweep(ctx)
+commit(ctx, 'renew', '', activator_id)
+local reply = { 'ok', ctx.more and 1 or 0, #found.probes }
+for _, probe in ipairs(found.probes) do
+  for _, part in ipairs(probe) do reply[#reply + 1] = part end
+end
+for _, uid in ipairs(found.evicted) do reply[#reply + 1] = uid end
+return reply

@@ -1,0 +1,69 @@
+/** Binding of `lua/acquire-lease.lua`; its reply is also that of `ask-ticket`. */
+import { REQUEST_KEYS, flag } from "./binding.ts";
+import type { Binding, Reply } from "./binding.ts";
+import type { AcquireRequest, AcquireResult } from "../types.ts";
+
+/** Exclusions sent at most: the latest. Earlier ones are out of the index by their own failure. */
+const MOST_EXCLUDED = 32;
+
+export const acquireLease: Binding<AcquireRequest, AcquireResult> = {
+  script: "acquire-lease",
+  keys: REQUEST_KEYS,
+  args: [
+    "leaseId",
+    "activatorId",
+    "arrivedAt",
+    "mayWait",
+    "exclude",
+    "random1",
+    "random2",
+    "wake",
+    "now",
+  ],
+  encode: (request, { keys, now }) => [
+    request.leaseId,
+    request.activatorId,
+    String(request.arrivedAt),
+    flag(request.mayWait),
+    request.exclude.slice(-MOST_EXCLUDED).join(" "),
+    String(request.random[0]),
+    String(request.random[1]),
+    keys.wakeChannel,
+    now,
+  ],
+  decode: (reply, request) => {
+    switch (reply.status) {
+      case "no-slot":
+        return { kind: "no-slot" };
+      case "queue-full":
+        return { kind: "queue-full", retryAfterMs: Math.max(1_000, reply.number(1)) };
+      case "unknown-revision":
+        return { kind: "unknown-revision" };
+      default:
+        return decodeRequest(reply, request.leaseId);
+    }
+  },
+};
+
+/** `leased` or `waiting`. */
+export function decodeRequest(reply: Reply, leaseId: string): AcquireResult {
+  if (reply.status === "leased") {
+    const lease = {
+      leaseId,
+      targetUid: reply.text(1),
+      address: reply.text(2),
+      arrivedAt: reply.number(3),
+      grantedAt: reply.number(4),
+    };
+    return { kind: "leased", lease };
+  }
+  if (reply.status === "waiting") {
+    return {
+      kind: "waiting",
+      arrivedAt: reply.number(1),
+      readyTargets: reply.number(2),
+      waiting: reply.number(3),
+    };
+  }
+  throw reply.unexpected();
+}

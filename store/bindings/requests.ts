@@ -1,0 +1,53 @@
+/** Bindings of the scripts that end, cancel, ask about and put back requests. */
+import { ROUTING_KEYS } from "../keys.ts";
+import type { AcquireResult, Lease } from "../types.ts";
+import { decodeRequest } from "./acquire-lease.ts";
+import { REQUEST_KEYS, STATE_KEYS } from "./binding.ts";
+import type { Binding } from "./binding.ts";
+
+export const releaseLease: Binding<{ leaseId: string; outcome: string }, void> = {
+  script: "release-lease",
+  keys: STATE_KEYS,
+  args: ["leaseId", "outcome", "now"],
+  encode: ({ leaseId, outcome }, { now }) => [leaseId, outcome, now],
+  decode: () => undefined,
+};
+
+/** True: it does not wait any more. False: it has a slot. */
+export const cancelTicket: Binding<{ leaseId: string }, boolean> = {
+  script: "cancel-ticket",
+  keys: REQUEST_KEYS,
+  args: ["leaseId", "now"],
+  encode: ({ leaseId }, { now }) => [leaseId, now],
+  decode: (reply) => reply.status !== "leased",
+};
+
+export const askTicket: Binding<{ leaseId: string }, AcquireResult | { kind: "gone" }> = {
+  script: "ask-ticket",
+  keys: ROUTING_KEYS.slice(0, 7),
+  args: ["leaseId", "now"],
+  encode: ({ leaseId }, { now }) => [leaseId, now],
+  decode: (reply, { leaseId }) => {
+    if (reply.status === "gone") return { kind: "gone" };
+    if (reply.status === "unknown-revision") return { kind: "unknown-revision" };
+    return decodeRequest(reply, leaseId);
+  },
+};
+
+export const reassertLeases: Binding<{ activatorId: string; leases: readonly Lease[] }, void> = {
+  script: "reassert-leases",
+  keys: STATE_KEYS,
+  args: ["activatorId", "now", "leases"],
+  encode: ({ activatorId, leases }, { now }) => [
+    activatorId,
+    now,
+    ...leases.flatMap((lease) => [
+      lease.leaseId,
+      lease.targetUid,
+      lease.address,
+      String(lease.arrivedAt),
+      String(lease.grantedAt),
+    ]),
+  ],
+  decode: () => undefined,
+};

@@ -1,0 +1,80 @@
+/**
+ * Every key and channel name in the store. All keys of a revision share the hash tag
+ * `{namespace/revision}`, so they live in one slot and one script may touch them together.
+ */
+import type { RevisionKey } from "../common/contracts/routing.ts";
+
+/** Keys of the routing state of a revision, in the order in which scripts take them. */
+export const ROUTING_KEYS = [
+  /** Hash: configuration, clocks, figures, cursor, counts per state. */
+  "meta",
+  /** Hash, uid -> target, tombstones included. */
+  "targets",
+  /** Sorted set of targets with a free slot, by admission. */
+  "free",
+  /** The same targets by requests in flight, then admission. */
+  "load",
+  /** Hash, lease id -> lease or ticket. */
+  "requests",
+  /** Sorted set in name order: requests of an activator, lapsed leases of a target, evicted pods. */
+  "owned",
+  /** Sorted set of tickets by order key. */
+  "queue",
+  /** Sorted set of activators by the end of their lease. */
+  "activators",
+  /** Stream: the event log. */
+  "events",
+  /** Hash, uid -> what only changes of state need. */
+  "details",
+  /** Sorted set: heartbeat deadlines, probes due, ends of tombstones. */
+  "timers",
+  /** List of figures for the autoscaler. */
+  "samples",
+] as const;
+
+/** Keys beside the routing state; plain commands use them. */
+export const SIDE_KEYS = ["scaler", "coldstarts"] as const;
+
+export type KeyName = (typeof ROUTING_KEYS)[number] | (typeof SIDE_KEYS)[number];
+
+export interface Keys {
+  /** One key of a revision. */
+  one(revision: RevisionKey, name: KeyName): string;
+  /** Keys for a script; the array is shared, never changed. */
+  list(revision: RevisionKey, names: readonly KeyName[]): readonly string[];
+  /** Set of all revisions that have a configuration. */
+  readonly revisions: string;
+  /** Channel of an activator's assignments is this and its id. */
+  readonly assignPrefix: string;
+  readonly wakeChannel: string;
+  readonly configChannel: string;
+}
+
+/** Lists kept at most; a bound, since revisions come and go. */
+const MOST_CACHED = 4_096;
+
+export function createKeys(prefix: string): Keys {
+  const lists = new Map<readonly KeyName[], Map<RevisionKey, readonly string[]>>();
+  const one = (revision: RevisionKey, name: KeyName): string => `${prefix}{${revision}}:${name}`;
+
+  const list = (revision: RevisionKey, names: readonly KeyName[]): readonly string[] => {
+    let ofNames = lists.get(names);
+    if (ofNames === undefined) lists.set(names, (ofNames = new Map()));
+    let keys = ofNames.get(revision);
+    if (keys === undefined) {
+      if (ofNames.size >= MOST_CACHED) ofNames.clear();
+      keys = names.map((name) => one(revision, name));
+      ofNames.set(revision, keys);
+    }
+    return keys;
+  };
+
+  return {
+    one,
+    list,
+    revisions: `${prefix}revisions`,
+    assignPrefix: `${prefix}assign:`,
+    wakeChannel: `${prefix}wake`,
+    configChannel: `${prefix}config`,
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * Builds the one function library out of `lua/`: includes first, each once and in the order of
+ * need, then a function per script. Library and functions carry the digest of the source, so two
+ * versions live side by side during a rollout.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { PlatformError } from "../common/errors.ts";
+
+export interface ScriptLibrary {
+  readonly name: string;
+  readonly source: string;
+  /** Scripts by file name without ending, e.g. `acquire-lease`. */
+  readonly scripts: readonly string[];
+  /** Name under which the server knows a script. */
+  functionName(script: string): string;
+}
+
+/** Beside this folder, in the sources and in the build. */
+export const LUA_FOLDER = fileURLToPath(new URL("../lua", import.meta.url));
+
+const INCLUDE = /^--- @include "([a-z0-9-]+)"$/gm;
+const DIGEST_LENGTH = 12;
+
+export function loadScripts(folder: string = LUA_FOLDER): ScriptLibrary {
+  const scripts = readdirSync(folder)
+    .filter((file) => file.endsWith(".lua"))
+    .map((file) => file.slice(0, -".lua".length))
+    .toSorted();
+  const includes = new IncludeList(folder);
+  const bodies = scripts.map((script) => {
+    const path = `${folder}/${script}.lua`;
+    const text = readFileSync(path, "utf8");
+    includes.addAllOf(text, path);
+    return { script, text: withoutIncludes(text) };
+  });
+
+  const hash = createHash("sha256").update(includes.text);
+  for (const { script, text } of bodies) hash.update(script).update(text);
+  const digest = hash.digest("hex").slice(0, DIGEST_LENGTH);
+  const functionName = (script: string): string => `${script.replaceAll("-", "_")}_${digest}`;
+
+  const functions = bodies.map(
+    ({ script, text }) =>
+      `redis.register_function('${functionName(script)}', function(KEYS, ARGV)\n${text}\nend)`,
+  );
+  const name = `pilotlight_${digest}`;
+  const source = `#!lua name=${name}\n${includes.text}\n${functions.join("\n")}\n`;
+  return { name, source, scripts, functionName };
+}
+
+function withoutIncludes(text: string): string {
+  return text.replace(INCLUDE, "").trim();
+}
+
+/** The include files that were asked for, each after those that it asks for itself. */
+class IncludeList {
+  readonly #folder: string;
+  readonly #texts = new Map<string, string>();
+  /** Files being read now, to see a circle. */
+  readonly #open: string[] = [];
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  get text(): string {
+    return [...this.#texts.values()].join("\n");
+  }
+
+  addAllOf(text: string, path: string): void {
+    for (const [, name] of text.matchAll(INCLUDE)) {
+      if (name !== undefined) this.#add(name, path);
+    }
+  }
+
+  #add(name: string, from: string): void {
+    if (this.#texts.has(name)) return;
+    if (this.#open.includes(name)) {
+      const circle = [...this.#open.slice(this.#open.indexOf(name)), name].join(" -> ");
+      throw new PlatformError("ERR_SCRIPT_LOAD", `Circular include in ${from}: ${circle}`);
+    }
+    const path = `${this.#folder}/include/${name}.lua`;
+    this.#open.push(name);
+    const text = readInclude(path, from);
+    this.addAllOf(text, path);
+    this.#open.pop();
+    this.#texts.set(name, withoutIncludes(text));
+  }
+}
+
+function readInclude(path: string, from: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new PlatformError("ERR_SCRIPT_LOAD", `${from} includes ${path}, which is missing`, {
+      cause,
+    });
+  }
+}

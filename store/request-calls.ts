@@ -1,0 +1,84 @@
+/**
+ * Calls of one request's life, and of the activator that holds it. A release is never lost: one
+ * that the store could not take is kept and sent when the store is back, and so is the release of
+ * a request whose acquire ended in an unknown way.
+ */
+import type { Redis } from "ioredis";
+import type { RevisionKey } from "../common/contracts/routing.ts";
+import { acquireLease } from "./bindings/acquire-lease.ts";
+import { leaveRevision, renewActivator } from "./bindings/activators.ts";
+import { askTicket, cancelTicket, reassertLeases, releaseLease } from "./bindings/requests.ts";
+import { OwedReleases } from "./owed-releases.ts";
+import type { ScriptCaller } from "./script-caller.ts";
+import type { Lease, RoutingStore } from "./types.ts";
+
+type RequestCalls = Pick<
+  RoutingStore,
+  | "acquireLease"
+  | "releaseLease"
+  | "cancelTicket"
+  | "askTicket"
+  | "renewActivator"
+  | "leaveRevision"
+  | "reassertLeases"
+>;
+
+/** Leases put back per script call. */
+const REASSERT_BATCH = 64;
+
+export function createRequestCalls(
+  client: Redis,
+  caller: ScriptCaller,
+): { readonly calls: RequestCalls; close(): void } {
+  const release = (revision: RevisionKey, leaseId: string, outcome: string): Promise<void> =>
+    caller.call(releaseLease, revision, { leaseId, outcome });
+  const owed = new OwedReleases(release);
+  const serverRun = followServerRun(client);
+  client.on("ready", () => owed.settle());
+
+  const calls: RequestCalls = {
+    acquireLease: async (request) => {
+      try {
+        return await caller.call(acquireLease, request.revision, request);
+      } catch (error) {
+        // It may have run all the same; nobody will use what it took.
+        owed.add(request.revision, request.leaseId, "not-delivered");
+        throw error;
+      }
+    },
+    releaseLease: async ({ revision, leaseId, outcome }) => {
+      try {
+        await release(revision, leaseId, outcome);
+      } catch (error) {
+        owed.add(revision, leaseId, outcome);
+        throw error;
+      }
+    },
+    cancelTicket: (revision, leaseId) => caller.call(cancelTicket, revision, { leaseId }),
+    askTicket: (revision, leaseId) => caller.call(askTicket, revision, { leaseId }),
+    renewActivator: (revision, activatorId) =>
+      caller.call(renewActivator, revision, { activatorId, runId: serverRun() }),
+    leaveRevision: async (revision, activatorId) => {
+      while (await caller.call(leaveRevision, revision, { activatorId }));
+    },
+    reassertLeases: async (revision, activatorId, leases) => {
+      for (let from = 0; from < leases.length; from += REASSERT_BATCH) {
+        const batch: readonly Lease[] = leases.slice(from, from + REASSERT_BATCH);
+        await caller.call(reassertLeases, revision, { activatorId, leases: batch });
+      }
+    },
+  };
+  return { calls, close: () => owed.close() };
+}
+
+/** Run id of the connected server, empty until it is known. */
+function followServerRun(client: Redis): () => string {
+  let runId = "";
+  const read = async (): Promise<void> => {
+    const info = await client.info("server");
+    runId = /^run_id:(\w+)/m.exec(info)?.[1] ?? "";
+  };
+  // Unknown until the next connect is harmless: the gap in time is seen as well.
+  client.on("ready", () => void read().catch(() => undefined));
+  return () => runId;
+}

@@ -1,0 +1,83 @@
+/**
+ * The store in domain words: `createStore` connects and returns the routing state as the
+ * interface of `types.ts`. Loops over bounded scripts live here, so callers see whole operations.
+ */
+import { createRandom } from "../common/random.ts";
+import type { Random } from "../common/random.ts";
+import type { Logger } from "../foundation/logger.ts";
+import { createClient } from "./client.ts";
+import { createKeys } from "./keys.ts";
+import { loadScripts } from "./load-scripts.ts";
+import type { ScriptLibrary } from "./load-scripts.ts";
+import { createRequestCalls } from "./request-calls.ts";
+import { createRevisionCalls } from "./revision-calls.ts";
+import { createScriptCaller } from "./script-caller.ts";
+import { createSubscriber } from "./subscriber.ts";
+import { createTargetCalls } from "./target-calls.ts";
+import type { RoutingStore, StoreSubscriber } from "./types.ts";
+
+export interface StoreOptions {
+  /** `redis://[user:password@]host:port[/db]`, `rediss://` for TLS. */
+  readonly url: string;
+  /** In front of every key and channel; default `pilotlight:`. */
+  readonly prefix?: string;
+  /** Whose assignments are subscribed to; needed by `onAssignment`. */
+  readonly activatorId?: string;
+  readonly logger?: Logger;
+  /** Longest wait of one call for the store, reconnects included; default 2 s. */
+  readonly timeoutMs?: number;
+  /** Time of all scripts in us, for tests; default the server's. */
+  readonly testTime?: () => number;
+  readonly random?: Random;
+  readonly library?: ScriptLibrary;
+}
+
+export interface StoreHandle {
+  readonly store: RoutingStore;
+  readonly subscriber: StoreSubscriber;
+  /** Connected, scripts loaded, subscriptions in place. Rejects after `timeoutMs`. */
+  ready(): Promise<void>;
+  /** Time of a round trip in ms; rejects when the store cannot be reached. */
+  ping(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export const DEFAULT_PREFIX = "pilotlight:";
+const DEFAULT_TIMEOUT_MS = 2_000;
+
+export function createStore(options: StoreOptions): StoreHandle {
+  const { url, logger, testTime, activatorId } = options;
+  const keys = createKeys(options.prefix ?? DEFAULT_PREFIX);
+  const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  // Only for jitter: a seed per process is enough.
+  const random = options.random ?? createRandom(process.pid);
+  const clientOptions = { url, random, logger, timeoutMs };
+
+  const client = createClient(clientOptions);
+  const library = options.library ?? loadScripts();
+  const caller = createScriptCaller({ client, keys, library, testTime, options: clientOptions });
+  const subscriber = createSubscriber({ ...clientOptions, keys, activatorId });
+  const requests = createRequestCalls(client, caller);
+
+  return {
+    store: {
+      ...requests.calls,
+      ...createTargetCalls(caller),
+      ...createRevisionCalls(caller, keys),
+    },
+    subscriber,
+    ready: async () => {
+      await Promise.all([caller.ready(), subscriber.ready()]);
+    },
+    ping: async () => {
+      const startedAt = performance.now();
+      await caller.command((connection) => connection.ping());
+      return performance.now() - startedAt;
+    },
+    close: async () => {
+      requests.close();
+      await subscriber.close();
+      client.disconnect();
+    },
+  };
+}
