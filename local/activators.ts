@@ -21,6 +21,7 @@ export interface ActivatorsOptions {
   /** `host:port` that all of them share. */
   readonly sharedListen: string;
   readonly storeUrl: string;
+  readonly storePrefix: string;
   readonly folder: RunFolder;
   readonly watchdog: Watchdog;
   readonly compileCache: string;
@@ -64,7 +65,7 @@ export class Activators {
     await Promise.all(
       this.#members.map(async (member) => {
         await member.process.stop(graceMs);
-        await member.log.close();
+        member.log.close();
       }),
     );
   }
@@ -90,7 +91,8 @@ export class Activators {
   }
 
   #spawn(member: Member): Child {
-    const { folder, storeUrl, sharedListen, env, compileCache, watchdog } = this.#options;
+    const { folder, storeUrl, storePrefix, sharedListen, env, compileCache, watchdog } =
+      this.#options;
     member.log.newLife();
     const child = startChild(
       {
@@ -102,7 +104,9 @@ export class Activators {
           PATH: env["PATH"] ?? "",
           NODE_COMPILE_CACHE: compileCache,
           PILOTLIGHT_STORE_URL: storeUrl,
-          PILOTLIGHT_ACTIVATOR_ID: member.id,
+          PILOTLIGHT_STORE_PREFIX: storePrefix,
+          // Of this life: a second one must not renew the leases of the first.
+          PILOTLIGHT_ACTIVATOR_ID: `${member.id}.${member.process.restarts + 1}`,
           PILOTLIGHT_SHARED_LISTEN: sharedListen,
           PILOTLIGHT_LISTEN: "127.0.0.1:0",
           PILOTLIGHT_PUSH_LISTEN: "127.0.0.1:0",

@@ -47,7 +47,13 @@ export function containerArguments(options: ContainerRun): readonly string[] {
   const { name, container, env } = options;
   const [entrypoint, ...rest] = container.command;
   return [
-    ...["run", "--rm", "--init", "--name", name, "--network", "host"],
+    "run",
+    "--rm",
+    "--init",
+    "--name",
+    name,
+    "--network",
+    "host",
     ...Object.entries(env).flatMap(([key, value]) => ["--env", `${key}=${value}`]),
     ...(container.wantsGpu ? ["--gpus", "all"] : []),
     ...(container.workingDir === "" ? [] : ["--workdir", container.workingDir]),

@@ -116,7 +116,9 @@ export class Container {
       this.#loop(readiness, (passed) => this.#options.onGate(passed));
     } else this.#options.onGate(true);
     if (liveness !== null) {
-      this.#loop(liveness, (passed, reason) => {
+      // The first try after a full period: the kubelet, too, leaves a container a moment.
+      const initialDelaySeconds = liveness.initialDelaySeconds || liveness.periodSeconds || 1;
+      this.#loop({ ...liveness, initialDelaySeconds }, (passed, reason) => {
         if (!passed) this.#kill(`was killed, its liveness probe failed (${reason})`);
       });
     }

@@ -2,8 +2,7 @@
  * Log of one child on disk, bounded: at the limit the file becomes `NAME.1` and a new one begins.
  * The last lines also stay in memory, so that a failed start can show the child's last words.
  */
-import { createWriteStream, renameSync } from "node:fs";
-import type { WriteStream } from "node:fs";
+import { closeSync, openSync, renameSync, writeSync } from "node:fs";
 
 const MAX_BYTES = 4 * 1024 * 1024;
 const LAST_LINES = 20;
@@ -12,7 +11,7 @@ const MAX_LINE_LENGTH = 500;
 export class LogFile {
   readonly #path: string;
   readonly #maxBytes: number;
-  #stream: WriteStream;
+  #file: number;
   #bytes = 0;
   #lines: string[] = [];
   #rest = "";
@@ -20,21 +19,17 @@ export class LogFile {
   constructor(path: string, maxBytes = MAX_BYTES) {
     this.#path = path;
     this.#maxBytes = maxBytes;
-    this.#stream = open(path);
+    this.#file = open(path);
   }
 
   write(chunk: Buffer): void {
     this.#remember(chunk.toString("utf8"));
-    if (this.#bytes + chunk.length > this.#maxBytes) this.#rotate();
-    this.#bytes += chunk.length;
-    this.#stream.write(chunk);
+    this.#append(chunk);
   }
 
   /** The platform's own note in the log, e.g. that the child is started again. */
   note(text: string): void {
-    const line = Buffer.from(`--- ${text}\n`);
-    this.#bytes += line.length;
-    this.#stream.write(line);
+    this.#append(Buffer.from(`--- ${text}\n`));
   }
 
   /** Forgets the words of an earlier life. */
@@ -48,8 +43,21 @@ export class LogFile {
     return lines.slice(-count).join("\n");
   }
 
-  async close(): Promise<void> {
-    await new Promise<void>((resolve) => this.#stream.end(() => resolve()));
+  /** What is written later (a grandchild that held the pipe) is dropped. */
+  close(): void {
+    if (this.#file >= 0) closeSync(this.#file);
+    this.#file = -1;
+  }
+
+  #append(chunk: Buffer): void {
+    if (this.#file < 0) return;
+    if (this.#bytes + chunk.length > this.#maxBytes) this.#rotate();
+    this.#bytes += chunk.length;
+    try {
+      writeSync(this.#file, chunk);
+    } catch {
+      // A full disk costs log lines, not pods.
+    }
   }
 
   #remember(text: string): void {
@@ -61,19 +69,17 @@ export class LogFile {
   }
 
   #rotate(): void {
-    this.#stream.end();
+    this.close();
     try {
       renameSync(this.#path, `${this.#path}.1`);
+      this.#file = open(this.#path);
     } catch {
       // The folder was removed under us at the end of a run: nothing left to keep.
     }
-    this.#stream = open(this.#path);
     this.#bytes = 0;
   }
 }
 
-function open(path: string): WriteStream {
-  const stream = createWriteStream(path, { flags: "a", mode: 0o600 });
-  stream.on("error", () => undefined);
-  return stream;
+function open(path: string): number {
+  return openSync(path, "a", 0o600);
 }

@@ -120,14 +120,20 @@ function localPort(port: number, userPort: number): number {
 /** The platform's own variables stay out: the container is untrusted and must not find the store. */
 const WITHHELD = /^(PILOTLIGHT_|VALKEY_|REDIS_|K_|NODE_COMPILE_CACHE$|NODE_CHANNEL_|PORT$)/;
 
+export interface HostFacts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where a container reaches other services, by Host. */
+  readonly ingressUrl: string;
+}
+
 export function containerEnvironment(
   plan: PodPlan,
   place: PodPlace,
-  hostEnv: Readonly<Record<string, string | undefined>>,
+  host: HostFacts,
 ): Record<string, string> {
   const inherited: Record<string, string> = {};
   if (plan.launch.kind === "process") {
-    for (const [name, value] of Object.entries(hostEnv)) {
+    for (const [name, value] of Object.entries(host.env)) {
       if (value !== undefined && !WITHHELD.test(name)) inherited[name] = value;
     }
   }
@@ -138,6 +144,7 @@ export function containerEnvironment(
     K_SERVICE: plan.service,
     K_CONFIGURATION: plan.configuration,
     K_REVISION: plan.revision,
+    PILOTLIGHT_INGRESS_URL: host.ingressUrl,
     PILOTLIGHT_STATE_URL: `http://${place.address}:${SIDECAR_ADMIN_PORT}/state`,
   };
 }

@@ -13,7 +13,7 @@ import type { Clock } from "../common/clock.ts";
 import { Container } from "./container.ts";
 import { LogFile } from "./log-file.ts";
 import { containerEnvironment, sidecarEnvironment } from "./pod-environment.ts";
-import type { SidecarExtras } from "./pod-environment.ts";
+import type { HostFacts, SidecarExtras } from "./pod-environment.ts";
 import * as podFiles from "./pod-files.ts";
 import { signPodToken } from "./pod-identity.ts";
 import type { PodEvent, PodEventKind, PodPlace, PodPlan, PodSummary } from "./pod-types.ts";
@@ -31,7 +31,7 @@ export interface PodWorld {
   readonly watchdog: Watchdog;
   readonly gate: ReadinessGate;
   readonly extras: SidecarExtras;
-  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  readonly host: HostFacts;
   /** `push` sides of the activators, as they are now. */
   activators(): readonly string[];
 }
@@ -70,7 +70,7 @@ export class Pod {
     const shared = { plan, place, watchdog: world.watchdog };
     this.#container = new Container({
       ...shared,
-      env: containerEnvironment(plan, place, world.hostEnv),
+      env: containerEnvironment(plan, place, world.host),
       log: this.#logs.user,
       onGate: (open) => world.gate.set(place.uid, open),
       onFailure: (reason, message) => this.#fail(reason, message),
@@ -181,14 +181,15 @@ export class Pod {
     };
     await Promise.race([leave(), cut]);
     await Promise.all([this.#container.stop(0), this.#sidecar.stop(0)]);
-    await this.#clearAway(place);
+    this.#clearAway(place);
     this.#tell("gone", "gone");
   }
 
-  async #clearAway(place: PodPlace): Promise<void> {
+  #clearAway(place: PodPlace): void {
     const { world } = this.#options;
     world.gate.remove(place.uid);
-    await Promise.all([this.#logs.user.close(), this.#logs.sidecar.close()]);
+    this.#logs.user.close();
+    this.#logs.sidecar.close();
     podFiles.removePodFiles(world.folder.at(RUN_FILES.pods), place.root, place.uid);
   }
 

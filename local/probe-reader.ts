@@ -1,4 +1,5 @@
 /** Reads the probes of a container: `readinessProbe`, `startupProbe`, `livenessProbe`. */
+import { impossible } from "../common/exhaustive.ts";
 import type { FieldReader, YamlMap } from "./field-reader.ts";
 import { isMap } from "./field-reader.ts";
 import type { Probe, ProbeHandler } from "./service-types.ts";
@@ -46,7 +47,8 @@ function readHandler(reader: FieldReader, probe: YamlMap, path: string): ProbeHa
     const paths = named.map((name) => `${path}.${name}`).join(", ");
     reader.fault("expected exactly one, got both", paths);
   }
-  switch (named[0]) {
+  const first = named[0];
+  switch (first) {
     case "httpGet":
       return readHttpGet(reader, reader.map(probe, "httpGet", `${path}.httpGet`), path);
     case "grpc": {
@@ -64,8 +66,10 @@ function readHandler(reader: FieldReader, probe: YamlMap, path: string): ProbeHa
       const tcp = reader.map(probe, "tcpSocket", `${path}.tcpSocket`);
       return { kind: "tcp", port: readPort(reader, tcp, `${path}.tcpSocket`) };
     }
-    default:
+    case undefined:
       return { kind: "tcp", port: 0 };
+    default:
+      return impossible(first);
   }
 }
 

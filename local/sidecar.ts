@@ -39,10 +39,12 @@ export class Sidecar {
     this.#process = new Supervised({
       start: () => {
         log.newLife();
+        this.#startProbe();
         const args = [SIDECAR_MAIN];
         return startChild({ command: process.execPath, args, cwd: place.root, env, log }, watchdog);
       },
       onExit: (exit, pauseMs) => {
+        this.#loop?.stop();
         const what = `queue-proxy ${describeExit(exit)}`;
         log.note(`${what}; next start in ${Math.round(pauseMs)} ms`);
         options.onReady(false, what);
@@ -61,18 +63,6 @@ export class Sidecar {
 
   start(): void {
     this.#process.start();
-    this.#loop = startProbeLoop({
-      probe: {
-        handler: { kind: "tcp", port: 0 },
-        initialDelaySeconds: 0,
-        periodSeconds: 0,
-        timeoutSeconds: PROBE_TIMEOUT_SECONDS,
-        successThreshold: 1,
-        failureThreshold: 1,
-      },
-      attempt: (timeoutMs) => this.#probe(timeoutMs),
-      onVerdict: (verdict, reason) => this.#options.onReady(verdict === "passed", reason),
-    });
   }
 
   /** SIGTERM; it drains and ends by itself. */
@@ -105,6 +95,22 @@ export class Sidecar {
       outgoing.on("error", () => resolve());
       outgoing.setTimeout(timeoutMs, () => outgoing.destroy());
       outgoing.end();
+    });
+  }
+
+  /** A new life has its own verdict. */
+  #startProbe(): void {
+    this.#loop = startProbeLoop({
+      probe: {
+        handler: { kind: "tcp", port: 0 },
+        initialDelaySeconds: 0,
+        periodSeconds: 0,
+        timeoutSeconds: PROBE_TIMEOUT_SECONDS,
+        successThreshold: 1,
+        failureThreshold: 1,
+      },
+      attempt: (timeoutMs) => this.#probe(timeoutMs),
+      onVerdict: (verdict, reason) => this.#options.onReady(verdict === "passed", reason),
     });
   }
 

@@ -8,11 +8,11 @@ import { fileURLToPath } from "node:url";
 import { PlatformError } from "../common/errors.ts";
 import { isFree } from "./addresses.ts";
 import { describeExit, startChild } from "./child.ts";
-import type { Child } from "./child.ts";
 import { findProgram } from "./launch.ts";
 import { LogFile } from "./log-file.ts";
 import { RUN_FILES, writeWhole } from "./run-folder.ts";
 import type { RunFolder } from "./run-folder.ts";
+import { Supervised } from "./supervised.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 const PROJECT_SERVER = fileURLToPath(
@@ -26,9 +26,16 @@ export interface LocalStore {
   readonly url: string;
   /** For people: what serves, and why it is that one. */
   readonly description: string;
-  /** Resolves when the server ended without being asked; never for an external one. */
-  readonly died: Promise<string>;
+  /** 0 for an external server, and while a dead one is not up again. */
+  readonly pid: number;
   stop(): Promise<void>;
+}
+
+export interface StoreOptions {
+  readonly folder: RunFolder;
+  readonly watchdog: Watchdog;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly onWarning: (text: string) => void;
 }
 
 interface Program {
@@ -36,43 +43,46 @@ interface Program {
   readonly fallback: boolean;
 }
 
-export async function startStore(
-  folder: RunFolder,
-  watchdog: Watchdog,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<LocalStore> {
+export async function startStore(options: StoreOptions): Promise<LocalStore> {
+  const { env } = options;
   const external = env["VALKEY_URL"] ?? "";
   if (external !== "") {
     const description = "the server of VALKEY_URL";
-    return { url: external, description, died: never(), stop: () => Promise.resolve() };
+    return { url: external, description, pid: 0, stop: () => Promise.resolve() };
   }
-  const program = await findServer(env);
+  return startChildStore(options, await findServer(env));
+}
+
+/** A server that dies is started again, empty: everybody writes back what they know. */
+async function startChildStore(options: StoreOptions, program: Program): Promise<LocalStore> {
+  const { folder, watchdog, env, onWarning } = options;
   const port = await findPort();
   const password = randomBytes(18).toString("hex");
   const configFile = folder.at(RUN_FILES.store, "valkey.conf");
   await writeWhole(configFile, serverConfig(port, password, folder.at(RUN_FILES.store)));
   const log = new LogFile(folder.at(RUN_FILES.logs, "valkey.log"));
-  const args = [configFile];
   const childEnv = { PATH: env["PATH"] ?? "" };
-  const child = startChild({ command: program.path, args, cwd: "/", env: childEnv, log }, watchdog);
-  await untilAnswers(child, port, log);
-  let stopping = false;
+  const spec = { command: program.path, args: [configFile], cwd: "/", env: childEnv, log };
+  const server = new Supervised({
+    start: () => startChild(spec, watchdog),
+    onExit: (exit, pauseMs) =>
+      onWarning(`Valkey ${describeExit(exit)}; starts again in ${Math.round(pauseMs)} ms`),
+    backOff: { firstMs: 100, maxMs: 5_000, healthyMs: 10_000 },
+  });
+  server.start();
+  await untilAnswers(server, port, log);
+  const fallback = program.fallback ? " (no Valkey found; Redis as fall-back)" : "";
   return {
     url: `redis://:${password}@127.0.0.1:${port}`,
-    description: program.fallback
-      ? `${program.path} on port ${port} (no Valkey found; Redis as fall-back)`
-      : `${program.path} on port ${port}`,
-    died: child.exited.then((exit) => (stopping ? never() : describeExit(exit))),
+    description: `${program.path} on port ${port}${fallback}`,
+    get pid() {
+      return server.pid;
+    },
     stop: async () => {
-      stopping = true;
-      await child.stop(STOP_GRACE_MS);
-      await log.close();
+      await server.stop(STOP_GRACE_MS);
+      log.close();
     },
   };
-}
-
-function never(): Promise<never> {
-  return new Promise(() => undefined);
 }
 
 async function findServer(env: Readonly<Record<string, string | undefined>>): Promise<Program> {
@@ -121,16 +131,16 @@ function serverConfig(port: number, password: string, folder: string): string {
   ].join("\n");
 }
 
-async function untilAnswers(child: Child, port: number, log: LogFile): Promise<void> {
+async function untilAnswers(server: Supervised, port: number, log: LogFile): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
-  let ended = "";
-  void child.exited.then((exit) => (ended = describeExit(exit)));
   while (!(await answers(port))) {
-    if (ended !== "" || performance.now() > deadline) {
-      const what = ended === "" ? `does not answer on port ${port}` : ended;
+    if (server.restarts > 0 || performance.now() > deadline) {
       const words = log.lastWords();
-      await child.stop(0);
-      throw new PlatformError("ERR_STORE_UNAVAILABLE", `Valkey ${what}. Its last words:\n${words}`);
+      await server.stop(0);
+      throw new PlatformError(
+        "ERR_STORE_UNAVAILABLE",
+        `Valkey does not start on port ${port}. Its last words:\n${words}`,
+      );
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

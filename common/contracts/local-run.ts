@@ -48,6 +48,10 @@ export interface RunRecord {
   readonly ingressUrl: string;
   readonly dashboardUrl: string;
   readonly storeUrl: string;
+  /** What all keys of this run begin with. */
+  readonly storePrefix?: string;
+  /** Process of the store when the platform started it; 0 or absent otherwise. */
+  readonly storePid?: number;
   readonly activators: readonly ActivatorRecord[];
   readonly files: readonly string[];
 }
