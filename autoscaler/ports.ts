@@ -3,6 +3,9 @@
  * these; one contract suite (test/contract) runs against both.
  */
 import type { AppProtocol, ActivationFailure, RevisionKey } from "../common/contracts/routing.ts";
+import type { Condition, ConditionStatus } from "./core/condition-types.ts";
+
+export type { Condition, ConditionStatus } from "./core/condition-types.ts";
 
 /** A revision as the controller sees it: spec in, status out. In a cluster a PodAutoscaler. */
 export interface ScaledRevision {
@@ -21,6 +24,22 @@ export interface ScaledRevision {
   readonly reachable: boolean;
   /** Instant of creation, ms since the epoch. */
   readonly createdAt: number;
+  /** Annotations of the Service, where the source has not laid its live keys over the revision's. */
+  readonly serviceAnnotations?: Readonly<Record<string, string>>;
+  /** Share of the service's traffic, 0 to 1; absent: all of it. */
+  readonly trafficShare?: number;
+  /** The revision has shown its initial scale before, as its status says; survives a lost store. */
+  readonly initialised?: boolean;
+  /** State of the network side (a ServerlessService); absent: there is none, and all is well. */
+  readonly network?: NetworkReadiness;
+}
+
+export interface NetworkReadiness {
+  readonly status: ConditionStatus;
+  readonly reason: string;
+  readonly message: string;
+  /** The name of the service is known; a revision is not initialised before. */
+  readonly serviceKnown: boolean;
 }
 
 export interface ObjectSource {
@@ -64,20 +83,15 @@ export interface ScaleTarget {
   onPodsChanged(listener: (key: RevisionKey) => void): void;
 }
 
-export type ConditionStatus = "True" | "False" | "Unknown";
-
-export interface Condition {
-  readonly type: "Active" | "Ready" | "ScaleTargetInitialized" | "SKSReady";
-  readonly status: ConditionStatus;
-  readonly reason: string;
-  readonly message: string;
-  readonly changedAt: number;
-}
-
 export interface ScalerStatus {
   readonly desiredScale: number;
   readonly actualScale: number;
   readonly conditions: readonly Condition[];
+}
+
+/** Mean use of the ready pods over a window, in % of what they ask for; `null` when unknown. */
+export interface ResourceUseSource {
+  meanPercent(key: RevisionKey, metric: "cpu" | "memory", windowMs: number): Promise<number | null>;
 }
 
 export interface StatusSink {

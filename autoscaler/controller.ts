@@ -1,0 +1,231 @@
+/**
+ * The autoscaler as a part of a process: wakes, ticks and changes come in, revisions are reconciled
+ * one key at a time each, replica counts and statuses go out. One process acts at a time; whoever
+ * starts a second one must hold it back until the first has gone.
+ */
+import type { Clock } from "../common/clock.ts";
+import type { RevisionKey } from "../common/contracts/routing.ts";
+import type { Random } from "../common/random.ts";
+import type { EventEmitter } from "../foundation/events.ts";
+import type { Logger } from "../foundation/logger.ts";
+import type { RoutingStore, StoreSubscriber } from "../store/types.ts";
+import { GATHER_MS } from "./core/from-zero.ts";
+import type { ClusterDefaults } from "./core/settings/defaults.ts";
+import type { DecisionRecord, Trigger } from "./decision-log.ts";
+import { createOrphanSweep } from "./orphans.ts";
+import type { ObjectSource, ResourceUseSource, ScaleTarget, StatusSink } from "./ports.ts";
+import { reconcile } from "./reconciler.ts";
+import { loadMemory } from "./revision-memory.ts";
+import type { RevisionMemory } from "./revision-memory.ts";
+import { systemTimers } from "./timers.ts";
+import type { CancelTimer, Timers } from "./timers.ts";
+import { createScalingTotals } from "./totals.ts";
+import { viewOf } from "./view.ts";
+import type { AutoscalerView } from "./view.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+export interface AutoscalerOptions {
+  readonly store: RoutingStore;
+  readonly subscriber: StoreSubscriber;
+  readonly objects: ObjectSource;
+  readonly scale: ScaleTarget;
+  readonly status: StatusSink;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly defaults: ClusterDefaults;
+  /** Use of cpu and memory, for the metrics of that name. */
+  readonly metricsSource?: ResourceUseSource;
+  /** Told of each change of a scale. */
+  readonly events?: EventEmitter;
+  readonly timers?: Timers;
+}
+
+export interface Autoscaler {
+  start(): Promise<void>;
+  /** Ends what runs and writes nothing more; pods and counts stay as they are. */
+  stop(): Promise<void>;
+  view(): AutoscalerView;
+  /** Decisions of the last hour, oldest first. */
+  decisions(key: RevisionKey): readonly DecisionRecord[];
+  /** New cluster defaults, e.g. after a change of a ConfigMap; all revisions are looked at. */
+  useDefaults(defaults: ClusterDefaults): void;
+}
+
+export const TICK_MS = 2_000;
+const RESYNC_MS = 5_000;
+const ORPHANS_MS = 30_000;
+/** With a wake per queued request, one look per this time is enough once a first one was had. */
+const WAKE_SPACING_MS = 100;
+const CONCURRENCY = 64;
+
+export function createAutoscaler(options: AutoscalerOptions): Autoscaler {
+  return new Controller(options);
+}
+
+class Controller implements Autoscaler {
+  readonly #options: AutoscalerOptions;
+  readonly #timers: Timers;
+  readonly #memories = new Map<RevisionKey, RevisionMemory>();
+  readonly #triggers = new Map<RevisionKey, Trigger>();
+  readonly #totals = createScalingTotals();
+  readonly #queue: WorkQueue<RevisionKey>;
+  readonly #cancels = new Set<CancelTimer>();
+  #defaults: ClusterDefaults;
+  #running = false;
+  #tickStartedAt = 0;
+
+  constructor(options: AutoscalerOptions) {
+    this.#options = options;
+    this.#timers = options.timers ?? systemTimers;
+    this.#defaults = options.defaults;
+    this.#queue = new WorkQueue({
+      timers: this.#timers,
+      random: options.random,
+      logger: options.logger,
+      concurrency: CONCURRENCY,
+      run: (key) => this.#reconcile(key),
+    });
+  }
+
+  start(): Promise<void> {
+    if (this.#running) return Promise.resolve();
+    this.#running = true;
+    const { subscriber, objects, scale } = this.#options;
+    subscriber.onWake((key) => this.#onWake(key));
+    subscriber.onResubscribed(() => this.#all("resync"));
+    objects.onChange((key) => this.#now(key, "object"));
+    scale.onPodsChanged((key) => this.#now(key, "pods"));
+    const sweep = createOrphanSweep(this.#options);
+    this.#every(TICK_MS, () => this.#tick());
+    this.#every(RESYNC_MS, () => this.#resync());
+    this.#every(ORPHANS_MS, () => void sweep());
+    this.#all("resync");
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    this.#running = false;
+    for (const cancel of this.#cancels) cancel();
+    this.#cancels.clear();
+    await this.#queue.stop();
+  }
+
+  view(): AutoscalerView {
+    return viewOf(this.#memories, {
+      totals: this.#totals.read(),
+      queueDepth: this.#queue.depth,
+      failing: this.#queue.failing,
+      at: this.#options.clock.now(),
+    });
+  }
+
+  decisions(key: RevisionKey): readonly DecisionRecord[] {
+    return this.#memories.get(key)?.log.records ?? [];
+  }
+
+  useDefaults(defaults: ClusterDefaults): void {
+    this.#defaults = defaults;
+    this.#all("object");
+  }
+
+  /** Repeats without drift towards a burst: the next one is set when this one has run. */
+  #every(periodMs: number, run: () => void): void {
+    const arm = (): void => {
+      const cancel = this.#timers.after(periodMs, () => {
+        this.#cancels.delete(cancel);
+        if (!this.#running) return;
+        run();
+        arm();
+      });
+      this.#cancels.add(cancel);
+    };
+    arm();
+  }
+
+  #tick(): void {
+    this.#tickStartedAt = this.#options.clock.now();
+    for (const { key } of this.#options.objects.list()) {
+      this.#note(key, "tick");
+      this.#queue.offer(key);
+    }
+  }
+
+  #resync(): void {
+    for (const memory of this.#memories.values()) memory.verifyConfig = true;
+    for (const key of this.#memories.keys()) {
+      if (this.#options.objects.get(key) === undefined) this.#now(key, "resync");
+    }
+  }
+
+  #all(trigger: Trigger): void {
+    for (const { key } of this.#options.objects.list()) this.#now(key, trigger);
+    for (const memory of this.#memories.values()) memory.verifyConfig = true;
+  }
+
+  #now(key: RevisionKey, trigger: Trigger): void {
+    if (!this.#running) return;
+    this.#note(key, trigger);
+    this.#queue.add(key);
+  }
+
+  /** First requests come within a few ms of each other: gather them, then read the right number. */
+  #onWake(key: RevisionKey): void {
+    if (!this.#running) return;
+    const now = this.#options.clock.now();
+    const last = this.#memories.get(key)?.lastWakeAtMs ?? Number.NEGATIVE_INFINITY;
+    this.#note(key, "wake");
+    this.#queue.addAfter(key, Math.max(GATHER_MS, last + WAKE_SPACING_MS - now));
+  }
+
+  /** The most telling trigger since the last reconcile names the decision. */
+  #note(key: RevisionKey, trigger: Trigger): void {
+    const noted = this.#triggers.get(key);
+    if (noted === undefined || noted === "tick" || noted === "resync") {
+      this.#triggers.set(key, trigger);
+    }
+  }
+
+  async #reconcile(key: RevisionKey): Promise<void> {
+    const { objects, store } = this.#options;
+    const revision = objects.get(key);
+    if (revision === undefined) return this.#remove(key);
+    let memory = this.#memories.get(key);
+    if (memory === undefined) {
+      memory = await loadMemory(store, key);
+      this.#memories.set(key, memory);
+    }
+    memory.trigger = this.#triggers.get(key) ?? "ageing";
+    this.#triggers.delete(key);
+    if (memory.trigger === "wake") memory.lastWakeAtMs = this.#options.clock.now();
+    const comeBackInMs = await reconcile(
+      {
+        ...this.#options,
+        defaults: () => this.#defaults,
+        onDecision: (record) => this.#onDecision(record),
+      },
+      revision,
+      memory,
+    );
+    if (comeBackInMs !== null && comeBackInMs < TICK_MS) this.#queue.addAfter(key, comeBackInMs);
+    this.#totals.tickTook(this.#options.clock.now() - this.#tickStartedAt);
+  }
+
+  async #remove(key: RevisionKey): Promise<void> {
+    this.#memories.delete(key);
+    this.#triggers.delete(key);
+    await this.#options.store.removeRevision(key);
+    this.#queue.forget(key);
+  }
+
+  #onDecision(record: DecisionRecord): void {
+    this.#totals.decided(record);
+    if (record.from === record.to) return;
+    this.#options.events?.emit({
+      type: "dev.pilotlight.scale.changed",
+      subject: record.key,
+      at: record.at,
+      data: { ...record },
+    });
+  }
+}

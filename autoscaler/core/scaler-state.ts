@@ -1,0 +1,90 @@
+/**
+ * What the scaler of one revision remembers between ticks, and across restarts as text in the
+ * store. Instants are the store's, in ms.
+ */
+import type { ActivationFailure } from "../../common/contracts/routing.ts";
+import type { Condition } from "./condition-types.ts";
+import { Cooldown } from "./cooldown.ts";
+import type { CooldownEntry } from "./cooldown.ts";
+import type { KpaState } from "./kpa/kpa.ts";
+
+const VERSION = 1;
+
+/** A start under way: pods were asked for and none has been ready since. */
+export interface Activation {
+  readonly sinceMs: number;
+  /** The progress deadline has passed; the start holds nothing up any more. */
+  readonly exceeded: boolean;
+}
+
+export interface ScalerState {
+  readonly cooldown: Cooldown;
+  readonly lastBurstAtMs: number | null;
+  readonly kpa: KpaState | null;
+  readonly initialised: boolean;
+  readonly activation: Activation | null;
+  readonly zeroSinceMs: number | null;
+  readonly failure: ActivationFailure | null;
+  readonly conditions: readonly Condition[];
+  /** Annotations that were last read without a fault. */
+  readonly goodAnnotations: Readonly<Record<string, string>> | null;
+  /** Want that held when an earlier leader stopped; entered once more by the first decision. */
+  readonly resumedWant: number | null;
+}
+
+interface StoredState extends Omit<ScalerState, "cooldown" | "resumedWant"> {
+  readonly version: typeof VERSION;
+  readonly cooldown: readonly CooldownEntry[];
+}
+
+export function emptyState(): ScalerState {
+  return {
+    cooldown: new Cooldown(),
+    lastBurstAtMs: null,
+    kpa: null,
+    initialised: false,
+    activation: null,
+    zeroSinceMs: null,
+    failure: null,
+    conditions: [],
+    goodAnnotations: null,
+    resumedWant: null,
+  };
+}
+
+export function encodeState(state: ScalerState): string {
+  const { resumedWant: _resumedWant, cooldown, ...rest } = state;
+  const stored: StoredState = { ...rest, version: VERSION, cooldown: cooldown.toEntries() };
+  return JSON.stringify(stored);
+}
+
+/** `null` for text that is missing, broken or of another version: the state counts as lost. */
+export function decodeState(text: string | null): ScalerState | null {
+  if (text === null) return null;
+  try {
+    // Written by encodeState of this version only; anything else fails the checks below.
+    const stored = JSON.parse(text) as Partial<StoredState> | null;
+    if (stored?.version !== VERSION || !Array.isArray(stored.cooldown)) return null;
+    const { version: _version, cooldown, ...rest } = stored;
+    // The newest want held until nobody knows when: entering it again lengthens a cooldown at most
+    // once and never shortens it.
+    const resumedWant = cooldown.at(-1)?.[1] ?? null;
+    return { ...emptyState(), ...rest, cooldown: new Cooldown(cooldown), resumedWant };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The text without what changes at every tick of a quiet revision, to see whether writing is worth
+ * it: the instant of the newest want is entered again after a restart anyway.
+ */
+export function stateSignature(state: ScalerState): string {
+  const entries = state.cooldown.toEntries();
+  const newest = entries.at(-1);
+  return encodeState({
+    ...state,
+    cooldown: new Cooldown([...entries.slice(0, -1), [0, newest?.[1] ?? 0]]),
+    lastBurstAtMs: state.lastBurstAtMs === null ? null : Math.floor(state.lastBurstAtMs / 10_000),
+  });
+}

@@ -1,0 +1,65 @@
+/** Everything one reconcile reads before it decides, in one round of calls. */
+import type { RevisionFigures, RoutingStore } from "../store/types.ts";
+import type { RevisionSettings } from "./core/settings/types.ts";
+import type { ResourceUseSource, ScaledPod, ScaledRevision, ScaleTarget } from "./ports.ts";
+
+export interface Observation {
+  readonly figures: RevisionFigures;
+  readonly replicas: number;
+  /** Not leaving. */
+  readonly pods: readonly ScaledPod[];
+  readonly readyPods: number;
+  readonly resourcePercent: number | null;
+  readonly waitingFor: string;
+}
+
+export interface ObservationSources {
+  readonly store: RoutingStore;
+  readonly scale: ScaleTarget;
+  readonly metricsSource?: ResourceUseSource | undefined;
+}
+
+export async function observe(
+  sources: ObservationSources,
+  revision: ScaledRevision,
+  settings: RevisionSettings,
+  record: "record" | "look",
+): Promise<Observation> {
+  const { key } = revision;
+  const [figures, replicas, allPods, resourcePercent] = await Promise.all([
+    sources.store.readFigures(key, { record: record === "record" }),
+    sources.scale.readScale(key),
+    sources.scale.listPods(key),
+    resourceUse(sources, revision, settings),
+  ]);
+  const pods = allPods.filter((pod) => pod.phase !== "terminating");
+  return {
+    figures,
+    replicas,
+    pods,
+    readyPods: readyCount(figures, pods),
+    resourcePercent,
+    waitingFor: pods.find((pod) => pod.waitingFor !== "")?.waitingFor ?? "",
+  };
+}
+
+/**
+ * Readiness is pushed, and reaches the store before the platform's pod objects show it; each of the
+ * two counts comes from one look, so the larger one was seen at one instant.
+ */
+function readyCount(figures: RevisionFigures, pods: readonly ScaledPod[]): number {
+  const shown = pods.filter((pod) => pod.phase === "ready").length;
+  return Math.max(shown, Math.min(figures.targetsByState.ready, pods.length));
+}
+
+async function resourceUse(
+  sources: ObservationSources,
+  revision: ScaledRevision,
+  settings: RevisionSettings,
+): Promise<number | null> {
+  const { metric } = settings;
+  if (metric !== "cpu" && metric !== "memory") return null;
+  return (
+    (await sources.metricsSource?.meanPercent(revision.key, metric, settings.windowMs)) ?? null
+  );
+}

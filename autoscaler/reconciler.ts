@@ -1,0 +1,161 @@
+/**
+ * One revision, once: read, decide (pure), act, report. Level-based and idempotent: a second pass
+ * over the same world writes nothing.
+ */
+import type { Clock } from "../common/clock.ts";
+import type { RevisionKey } from "../common/contracts/routing.ts";
+import type { Logger } from "../foundation/logger.ts";
+import type { RoutingStore } from "../store/types.ts";
+import { decide } from "./core/decision.ts";
+import type { Decision } from "./core/decision.ts";
+import { leaveOrder } from "./core/leave-order.ts";
+import type { ClusterDefaults } from "./core/settings/defaults.ts";
+import { explainInWords } from "./explain.ts";
+import type { DecisionRecord } from "./decision-log.ts";
+import { observe } from "./observation.ts";
+import type { Observation } from "./observation.ts";
+import type { ResourceUseSource, ScaledRevision, ScaleTarget, StatusSink } from "./ports.ts";
+import { configureStore, invalidSettings, readGoodSettings } from "./revision-settings.ts";
+import type { SettingsInForce } from "./revision-settings.ts";
+import { takeFigures } from "./revision-memory.ts";
+import type { RevisionMemory } from "./revision-memory.ts";
+import { comparePodsIfDue, keepState, replaceEvicted, reportStatus } from "./upkeep.ts";
+
+export interface ReconcilerOptions {
+  readonly store: RoutingStore;
+  readonly scale: ScaleTarget;
+  readonly status: StatusSink;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metricsSource?: ResourceUseSource | undefined;
+  readonly defaults: () => ClusterDefaults;
+  /** Told of each decision, also of one that changes nothing. */
+  readonly onDecision: (record: DecisionRecord) => void;
+}
+
+/** Samples closer than this add nothing to a window and cost the store memory. */
+const RECORD_EVERY_US = 900_000;
+
+/** Answers in how many ms the revision wants to be looked at again, `null`: at the next tick. */
+export async function reconcile(
+  options: ReconcilerOptions,
+  revision: ScaledRevision,
+  memory: RevisionMemory,
+): Promise<number | null> {
+  const settings = readGoodSettings(revision, memory, options);
+  if (memory.config === null || memory.verifyConfig) {
+    const waitingFor = memory.config?.waitingFor ?? "";
+    await configureStore(options, revision, memory, { settings, waitingFor });
+  }
+  const observed = await look(options, revision, memory, settings);
+  const decision = decideFor(options, revision, memory, { settings, observed });
+  await act(options, revision, memory, { observed, decision });
+  memory.state = decision.state;
+  memory.decision = decision;
+  memory.readyPods = observed.readyPods;
+  memory.livePods = observed.pods.length;
+  await replaceEvicted(options, memory, settings.settings);
+  await configureStore(options, revision, memory, { settings, waitingFor: observed.waitingFor });
+  await reportStatus(options, revision, memory, { settings, observed, decision });
+  await comparePodsIfDue(options, memory, observed);
+  await keepState(options, memory);
+  return decision.comeBackInMs;
+}
+
+async function look(
+  options: ReconcilerOptions,
+  revision: ScaledRevision,
+  memory: RevisionMemory,
+  inForce: SettingsInForce,
+): Promise<Observation> {
+  const lastAt = memory.history.last?.at ?? 0;
+  const due = lastAt - memory.recordedAt >= RECORD_EVERY_US || memory.trigger === "tick";
+  const observed = await observe(options, revision, inForce.settings, due ? "record" : "look");
+  if (due) memory.recordedAt = observed.figures.at;
+  takeFigures(memory, observed.figures, inForce.settings.windowMs);
+  for (const uid of observed.figures.evicted) memory.toReplace.add(uid);
+  return observed;
+}
+
+function decideFor(
+  options: ReconcilerOptions,
+  revision: ScaledRevision,
+  memory: RevisionMemory,
+  given: { readonly settings: SettingsInForce; readonly observed: Observation },
+): Decision {
+  const { figures, pods, replicas, readyPods, resourcePercent } = given.observed;
+  const decision = decide({
+    nowMs: figures.at / 1_000,
+    settings: given.settings.settings,
+    defaults: options.defaults(),
+    reachable: revision.reachable,
+    trafficShare: revision.trafficShare ?? null,
+    serviceKnown: revision.network?.serviceKnown ?? true,
+    history: memory.history,
+    resourcePercent,
+    busy: figures.busy,
+    waiting: figures.waiting,
+    aged: figures.aged,
+    oldestArrivedAtMs: figures.oldestArrivedAt / 1_000,
+    readyPods,
+    pods,
+    currentReplicas: replicas,
+    state:
+      revision.initialised === true && !memory.state.initialised
+        ? { ...memory.state, initialised: true }
+        : memory.state,
+  });
+  return given.settings.usable ? decision : invalidSettings(decision);
+}
+
+async function act(
+  options: ReconcilerOptions,
+  revision: ScaledRevision,
+  memory: RevisionMemory,
+  given: { readonly observed: Observation; readonly decision: Decision },
+): Promise<void> {
+  const { observed, decision } = given;
+  const decidedAt = options.clock.now();
+  const reason = explainInWords(decision.explanation);
+  const record: DecisionRecord = {
+    key: revision.key,
+    at: observed.figures.at / 1_000,
+    trigger: memory.trigger,
+    from: observed.replicas,
+    to: decision.replicas,
+    reason,
+    explanation: decision.explanation,
+  };
+  memory.log.add(record);
+  if (decision.replicas !== observed.replicas) {
+    await options.scale.writeScale({
+      key: revision.key,
+      replicas: decision.replicas,
+      leaveOrder: await orderOfLeaving(options, revision.key, given),
+      decidedAt,
+      reason,
+    });
+    options.logger.info("scale changed", {
+      key: revision.key,
+      from: observed.replicas,
+      to: decision.replicas,
+      trigger: memory.trigger,
+      reason,
+    });
+  }
+  options.onDecision(record);
+}
+
+/** Only a smaller scale sends anybody away, and only then the targets are worth a read. */
+async function orderOfLeaving(
+  options: ReconcilerOptions,
+  key: RevisionKey,
+  given: { readonly observed: Observation; readonly decision: Decision },
+): Promise<readonly string[]> {
+  if (given.decision.replicas >= given.observed.replicas) return [];
+  const targets = await options.store.readTargets(key);
+  return leaveOrder(
+    given.observed.pods.map((pod) => ({ ...pod, terminating: false })),
+    targets,
+  );
+}

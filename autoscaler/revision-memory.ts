@@ -1,0 +1,93 @@
+/** What the controller keeps in memory for one revision between reconciles. */
+import type { RevisionConfig, RevisionKey } from "../common/contracts/routing.ts";
+import type { FiguresSample, RevisionFigures, RoutingStore } from "../store/types.ts";
+import type { Decision } from "./core/decision.ts";
+import { decodeState, emptyState } from "./core/scaler-state.ts";
+import type { ScalerState } from "./core/scaler-state.ts";
+import type { ClusterDefaults } from "./core/settings/defaults.ts";
+import type { SettingsResult } from "./core/settings/types.ts";
+import { LoadHistory } from "./core/windows.ts";
+import { DecisionLog } from "./decision-log.ts";
+import type { Trigger } from "./decision-log.ts";
+import type { ScaledRevision, ScalerStatus } from "./ports.ts";
+
+export interface RevisionMemory {
+  readonly key: RevisionKey;
+  history: LoadHistory;
+  /** Samples of an earlier leader, until the first figures come. */
+  earlierSamples: readonly FiguresSample[];
+  state: ScalerState;
+  readonly log: DecisionLog;
+  /** Settings as last read, and the object that they were read from. */
+  settings: SettingsResult | null;
+  readFrom: ScaledRevision | null;
+  defaults: ClusterDefaults | null;
+  /** What the store was last told; `null` when it must be told again. */
+  config: RevisionConfig | null;
+  verifyConfig: boolean;
+  status: ScalerStatus | null;
+  decision: Decision | null;
+  /** Text last written, and what of it deserves writing. */
+  stateSignature: string | null;
+  recordedAt: number;
+  comparedAtMs: number;
+  comparedPods: string;
+  startTimeMs: number;
+  startTimeReadAtMs: number;
+  /** Uids evicted from routing whose pods are still to be replaced. */
+  readonly toReplace: Set<string>;
+  trigger: Trigger;
+  lastWakeAtMs: number;
+  readyPods: number;
+  livePods: number;
+}
+
+/** Reads what an earlier leader left: state and samples. */
+export async function loadMemory(store: RoutingStore, key: RevisionKey): Promise<RevisionMemory> {
+  const [text, samples] = await Promise.all([store.readScalerState(key), store.readSamples(key)]);
+  return {
+    key,
+    history: new LoadHistory(),
+    earlierSamples: samples,
+    state: decodeState(text) ?? emptyState(),
+    log: new DecisionLog(),
+    settings: null,
+    readFrom: null,
+    defaults: null,
+    config: null,
+    verifyConfig: false,
+    status: null,
+    decision: null,
+    stateSignature: null,
+    recordedAt: 0,
+    comparedAtMs: Number.NEGATIVE_INFINITY,
+    comparedPods: "",
+    startTimeMs: 0,
+    startTimeReadAtMs: Number.NEGATIVE_INFINITY,
+    toReplace: new Set(),
+    trigger: "resync",
+    lastWakeAtMs: Number.NEGATIVE_INFINITY,
+    readyPods: 0,
+    livePods: 0,
+  };
+}
+
+/** Takes new figures into the history; totals that began anew begin a new record. */
+export function takeFigures(
+  memory: RevisionMemory,
+  figures: RevisionFigures,
+  windowMs: number,
+): void {
+  const { at, since, concurrencyIntegral, arrivals } = figures;
+  const last = memory.history.last;
+  if (last !== undefined && since > last.at) memory.history = new LoadHistory();
+  const earlier = memory.earlierSamples.filter((sample) => sample.at >= since);
+  memory.earlierSamples = [];
+  const firstAt = earlier[0]?.at ?? at;
+  // The totals are 0 at `since`: an exact first sample, where nothing says that it is too old.
+  if (memory.history.size === 0 && since > 0 && firstAt - since < windowMs * 1_000) {
+    memory.history.record({ at: since, concurrencyIntegral: 0, arrivals: 0 }, windowMs);
+  }
+  for (const sample of earlier) memory.history.record(sample, windowMs);
+  memory.history.record({ at, concurrencyIntegral, arrivals }, windowMs);
+}

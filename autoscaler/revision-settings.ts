@@ -1,0 +1,149 @@
+/**
+ * Which settings are in force for a revision, and telling the store about them. A faulty object
+ * keeps its last good settings; one that never had any serves nobody and says why.
+ */
+import type { ActivationFailure, RevisionConfig } from "../common/contracts/routing.ts";
+import type { RoutingStore } from "../store/types.ts";
+import {
+  AUTOSCALING_PREFIX,
+  PILOTLIGHT_PREFIX,
+  SERVING_PREFIX,
+} from "../common/contracts/annotations.ts";
+import type { Decision } from "./core/decision.ts";
+import type { ClusterDefaults } from "./core/settings/defaults.ts";
+import { toRevisionConfig } from "./core/settings/revision-config.ts";
+import { readSettings } from "./core/settings/settings.ts";
+import type { RevisionSettings, SettingsResult } from "./core/settings/types.ts";
+import type { Clock } from "../common/clock.ts";
+import type { Logger } from "../foundation/logger.ts";
+import type { ScaledRevision } from "./ports.ts";
+import type { RevisionMemory } from "./revision-memory.ts";
+
+export interface SettingsInForce {
+  readonly settings: RevisionSettings;
+  /** Faults of the object as it stands; the settings may be older ones. */
+  readonly errors: readonly string[];
+  /** False: there never were good settings, so no pod may start. */
+  readonly usable: boolean;
+}
+
+export interface SettingsOptions {
+  readonly store: RoutingStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly defaults: () => ClusterDefaults;
+}
+
+/** Start times move slowly; one read per revision and half minute is plenty. */
+const START_TIME_EVERY_MS = 30_000;
+const START_TIME_SAMPLES = 20;
+
+export function readGoodSettings(
+  revision: ScaledRevision,
+  memory: RevisionMemory,
+  options: Pick<SettingsOptions, "defaults" | "logger">,
+): SettingsInForce {
+  const defaults = options.defaults();
+  if (memory.readFrom !== revision || memory.settings === null) {
+    memory.settings = read(revision, revision.annotations, defaults);
+    memory.readFrom = revision;
+    memory.defaults = defaults;
+    tell(revision, memory.settings, options.logger);
+  } else if (memory.defaults !== defaults) {
+    memory.settings = read(revision, revision.annotations, defaults);
+    memory.defaults = defaults;
+  }
+  const { settings, errors } = memory.settings;
+  if (errors.length === 0) {
+    memory.state = { ...memory.state, goodAnnotations: scalingAnnotations(revision) };
+    return { settings, errors, usable: true };
+  }
+  const good = memory.state.goodAnnotations;
+  if (good === null) return { settings, errors, usable: false };
+  return { settings: read(revision, good, defaults).settings, errors, usable: true };
+}
+
+function read(
+  revision: ScaledRevision,
+  annotations: Readonly<Record<string, string>>,
+  defaults: ClusterDefaults,
+): SettingsResult {
+  return readSettings(
+    {
+      annotations,
+      serviceAnnotations: revision.serviceAnnotations,
+      containerConcurrency: revision.containerConcurrency,
+      timeoutSeconds: revision.timeoutSeconds,
+      responseStartTimeoutSeconds: revision.responseStartTimeoutSeconds,
+      idleTimeoutSeconds: revision.idleTimeoutSeconds,
+      requestsGpu: false,
+    },
+    defaults,
+  );
+}
+
+function tell(revision: ScaledRevision, result: SettingsResult, logger: Logger): void {
+  const { key } = revision;
+  if (result.errors.length > 0) logger.warn("settings refused", { key, errors: result.errors });
+  if (result.warnings.length > 0) logger.info("settings warn", { key, warnings: result.warnings });
+}
+
+/** What is worth keeping of the annotations: ours and Knative's, never a megabyte of notes. */
+function scalingAnnotations(revision: ScaledRevision): Readonly<Record<string, string>> {
+  const prefixes = [AUTOSCALING_PREFIX, PILOTLIGHT_PREFIX, SERVING_PREFIX];
+  const entries = Object.entries(revision.annotations).filter(
+    ([key, text]) => prefixes.some((prefix) => key.startsWith(prefix)) && text.length <= 1_024,
+  );
+  return Object.fromEntries(entries.slice(0, 64));
+}
+
+/** An object that was never good gets no pod; what runs is left alone. */
+export function invalidSettings(decision: Decision): Decision {
+  const current = decision.explanation.currentReplicas;
+  return { ...decision, replicas: current, want: current, comeBackInMs: null };
+}
+
+/** Writes the configuration when it changed, or when the store has lost it. */
+export async function configureStore(
+  options: SettingsOptions,
+  revision: ScaledRevision,
+  memory: RevisionMemory,
+  facts: { readonly settings: SettingsInForce; readonly waitingFor: string },
+): Promise<void> {
+  await refreshStartTime(options, memory);
+  const config = toRevisionConfig(revision, facts.settings.settings, {
+    failure: failureOf(facts.settings, memory),
+    waitingFor: facts.waitingFor,
+    startTimeMs: memory.startTimeMs,
+  });
+  if (memory.verifyConfig) {
+    memory.verifyConfig = false;
+    if (memory.config !== null && (await options.store.readRevision(memory.key)) === null) {
+      memory.config = null;
+    }
+  }
+  if (memory.config !== null && isSameConfig(memory.config, config)) return;
+  await options.store.configureRevision(config);
+  memory.config = config;
+}
+
+function failureOf(inForce: SettingsInForce, memory: RevisionMemory): ActivationFailure | null {
+  if (inForce.usable) return memory.state.failure;
+  return { reason: "InvalidSettings", message: inForce.errors.join("\n") };
+}
+
+function isSameConfig(left: RevisionConfig, right: RevisionConfig): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}
+
+async function refreshStartTime(options: SettingsOptions, memory: RevisionMemory): Promise<void> {
+  const now = options.clock.now();
+  if (now - memory.startTimeReadAtMs < START_TIME_EVERY_MS) return;
+  memory.startTimeReadAtMs = now;
+  const records = await options.store.readColdStarts(memory.key, START_TIME_SAMPLES);
+  const times = records
+    .map((record) => record.dispatchedAt - record.requestAt)
+    .filter((time) => time > 0)
+    .toSorted((left, right) => left - right);
+  memory.startTimeMs = Math.round(times[Math.floor(times.length / 2)] ?? 0);
+}

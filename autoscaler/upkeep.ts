@@ -1,0 +1,161 @@
+/**
+ * What one reconcile does beside scaling: replaces evicted pods, reports the status, compares pods
+ * with targets, and keeps the scaler's memory in the store. Each writes only what changed.
+ */
+import type { Clock } from "../common/clock.ts";
+import { errorText } from "../common/errors.ts";
+import type { Logger } from "../foundation/logger.ts";
+import type { RoutingStore } from "../store/types.ts";
+import { activeCondition, updateConditions } from "./core/conditions.ts";
+import type { Judgement } from "./core/conditions.ts";
+import type { Decision } from "./core/decision.ts";
+import { encodeState, stateSignature } from "./core/scaler-state.ts";
+import type { RevisionSettings } from "./core/settings/types.ts";
+import type { Observation } from "./observation.ts";
+import type { ScaledRevision, ScaleTarget, ScalerStatus, StatusSink } from "./ports.ts";
+import type { RevisionMemory } from "./revision-memory.ts";
+import type { SettingsInForce } from "./revision-settings.ts";
+
+export interface UpkeepOptions {
+  readonly store: RoutingStore;
+  readonly scale: ScaleTarget;
+  readonly status: StatusSink;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The whole compare of pods and targets, beside the one at each change. */
+const COMPARE_EVERY_MS = 30_000;
+
+export async function replaceEvicted(
+  options: UpkeepOptions,
+  memory: RevisionMemory,
+  settings: RevisionSettings,
+): Promise<void> {
+  for (const uid of memory.toReplace) {
+    if (settings.quarantineAction === "replace") {
+      options.logger.warn("pod replaced", { key: memory.key, pod: uid, reason: "never recovered" });
+      await options.scale.replacePod(memory.key, uid, "the target never recovered from quarantine");
+    }
+    memory.toReplace.delete(uid);
+  }
+}
+
+export async function reportStatus(
+  options: UpkeepOptions,
+  revision: ScaledRevision,
+  memory: RevisionMemory,
+  given: {
+    readonly settings: SettingsInForce;
+    readonly observed: Observation;
+    readonly decision: Decision;
+  },
+): Promise<void> {
+  const { observed, decision } = given;
+  const nowMs = observed.figures.at / 1_000;
+  const conditions = updateConditions(
+    memory.state.conditions,
+    {
+      Active: activeJudgement(revision, memory, given),
+      ScaleTargetInitialized: memory.state.initialised
+        ? { status: "True", reason: "", message: "" }
+        : { status: "Unknown", reason: "", message: "" },
+      SKSReady: networkJudgement(revision),
+    },
+    nowMs,
+  );
+  const known = decision.want >= 0 ? decision.want : (memory.status?.desiredScale ?? -1);
+  const status: ScalerStatus = {
+    desiredScale: known,
+    actualScale: observed.readyPods,
+    conditions,
+  };
+  memory.state = { ...memory.state, conditions };
+  if (memory.status !== null && JSON.stringify(memory.status) === JSON.stringify(status)) return;
+  await options.status.writeStatus(revision.key, status);
+  memory.status = status;
+}
+
+function activeJudgement(
+  revision: ScaledRevision,
+  memory: RevisionMemory,
+  given: {
+    readonly settings: SettingsInForce;
+    readonly observed: Observation;
+    readonly decision: Decision;
+  },
+): Judgement {
+  const { settings } = given.settings;
+  if (!given.settings.usable) {
+    return {
+      status: "False",
+      reason: "InvalidSettings",
+      message: given.settings.errors.join("\n"),
+    };
+  }
+  const before = memory.state.conditions.find((condition) => condition.type === "Active");
+  const failure = memory.state.failure;
+  const active = activeCondition({
+    before: before?.status ?? "Unknown",
+    beforeJudgement: before,
+    initialised: memory.state.initialised,
+    want: given.decision.want,
+    ready: given.observed.readyPods,
+    minScale: settings.minScale,
+    initialScale: settings.initialScale,
+    reachable: revision.reachable,
+    waitingFor: given.observed.waitingFor,
+  });
+  if (failure === null || active.status === "True") return active;
+  // Stays Unknown while starting: a False before the first start would fail the revision for good.
+  return { status: active.status, reason: failure.reason, message: failure.message };
+}
+
+function networkJudgement(revision: ScaledRevision): Judgement {
+  const { network } = revision;
+  if (network === undefined) return { status: "True", reason: "", message: "" };
+  return { status: network.status, reason: network.reason, message: network.message };
+}
+
+/** T6: at each change of the pods and every 30 s; from a fresh list, since an old one buries pods. */
+export async function comparePodsIfDue(
+  options: UpkeepOptions,
+  memory: RevisionMemory,
+  observed: Observation,
+): Promise<void> {
+  const now = options.clock.now();
+  const seen = signatureOf(observed);
+  const due = now - memory.comparedAtMs >= COMPARE_EVERY_MS;
+  if (!due && seen === memory.comparedPods) return;
+  const pods = await options.scale.listPods(memory.key);
+  await options.store.comparePods(
+    memory.key,
+    pods.map((pod) => ({
+      uid: pod.uid,
+      podName: pod.name,
+      draining: pod.phase === "terminating",
+      card: pod.card,
+    })),
+  );
+  memory.comparedPods = seen;
+  memory.comparedAtMs = now;
+}
+
+function signatureOf(observed: Observation): string {
+  return observed.pods
+    .map((pod) => pod.uid)
+    .toSorted()
+    .join(" ");
+}
+
+/** A write that fails costs at most one longer cooldown after a restart: not worth a back-off. */
+export async function keepState(options: UpkeepOptions, memory: RevisionMemory): Promise<void> {
+  const signature = stateSignature(memory.state);
+  if (signature === memory.stateSignature) return;
+  try {
+    await options.store.writeScalerState(memory.key, encodeState(memory.state));
+    memory.stateSignature = signature;
+  } catch (error) {
+    options.logger.warn("scaler state not kept", { key: memory.key, error: errorText(error) });
+  }
+}

@@ -1,0 +1,59 @@
+/** The autoscaler as the dashboard, the metrics page and `explain` read it; a copy, never live. */
+import type { ActivationFailure, RevisionKey } from "../common/contracts/routing.ts";
+import type { Condition } from "./core/condition-types.ts";
+import type { Explanation } from "./core/decision.ts";
+import type { RevisionSettings, SettingsResult } from "./core/settings/types.ts";
+import type { RevisionMemory } from "./revision-memory.ts";
+import type { ScalingTotals } from "./totals.ts";
+
+export interface RevisionScaling {
+  readonly key: RevisionKey;
+  readonly settings: RevisionSettings | null;
+  readonly errors: readonly string[];
+  readonly warnings: readonly string[];
+  /** -1 while nothing is known. */
+  readonly desiredScale: number;
+  readonly readyPods: number;
+  readonly livePods: number;
+  readonly failure: ActivationFailure | null;
+  readonly conditions: readonly Condition[];
+  readonly explanation: Explanation | null;
+  /** Time of the store of the last figures, ms; 0 before any. */
+  readonly figuresAt: number;
+}
+
+export interface AutoscalerView {
+  readonly at: number;
+  readonly revisions: readonly RevisionScaling[];
+  readonly totals: ScalingTotals;
+  readonly queueDepth: number;
+  /** Revisions whose last reconcile failed. */
+  readonly failing: number;
+}
+
+export function viewOf(
+  memories: ReadonlyMap<RevisionKey, RevisionMemory>,
+  rest: Omit<AutoscalerView, "revisions">,
+): AutoscalerView {
+  return { ...rest, revisions: [...memories.values()].map(revisionView) };
+}
+
+function revisionView(memory: RevisionMemory): RevisionScaling {
+  return {
+    key: memory.key,
+    ...settingsView(memory.settings),
+    desiredScale: memory.status?.desiredScale ?? -1,
+    readyPods: memory.readyPods,
+    livePods: memory.livePods,
+    failure: memory.state.failure,
+    conditions: memory.state.conditions,
+    explanation: memory.decision?.explanation ?? null,
+    figuresAt: (memory.history.last?.at ?? 0) / 1_000,
+  };
+}
+
+function settingsView(
+  read: SettingsResult | null,
+): Pick<RevisionScaling, "settings" | "errors" | "warnings"> {
+  return read ?? { settings: null, errors: [], warnings: [] };
+}
