@@ -1,0 +1,271 @@
+/**
+ * The parts of one activator put together around a store, and its two moments: opening the ports,
+ * and draining. Knows neither environment nor signals, so that tests run the real thing.
+ */
+import { randomBytes, randomInt } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import type { Clock } from "../common/clock.ts";
+import { createRandom } from "../common/random.ts";
+import type { Random } from "../common/random.ts";
+import type { Logger } from "../foundation/logger.ts";
+import { createMetricsPage } from "../foundation/metrics.ts";
+import { createHttp1Front } from "../proxy/http1-front.ts";
+import type { Exchange, Front, FrontOptions } from "../proxy/types.ts";
+import { createUpstream } from "../proxy/upstream.ts";
+import type { Upstream } from "../proxy/upstream.ts";
+import type { RoutingStore, StoreSubscriber } from "../store/types.ts";
+import { ColdStarts } from "./cold-starts.ts";
+import type { ActivatorConfig } from "./config.ts";
+import type { NameRevision } from "./core/name-revision.ts";
+import type { DispatchParts } from "./dispatch-parts.ts";
+import { drainActivator } from "./drain.ts";
+import { createEntrance, renderEntranceMetrics } from "./entrance.ts";
+import type { EntranceCounters } from "./entrance.ts";
+import { Hold } from "./hold.ts";
+import { Keeper } from "./keeper.ts";
+import { renderMetrics } from "./metrics.ts";
+import type { PodIdentity } from "./pod-identity.ts";
+import { probeTarget } from "./probe-target.ts";
+import { PushIntake } from "./push-intake.ts";
+import { Returns } from "./returns.ts";
+import { Revisions } from "./revisions.ts";
+import { renderPushMetrics } from "./routes/push.ts";
+import type { PushCounters } from "./routes/push.ts";
+import { createPushServer } from "./server.ts";
+
+/** Longer than the idle time of the usual ingresses (Envoy: 60 s), so that they close first. */
+const CLIENT_KEEP_ALIVE_MS = 75_000;
+const HEAD_TIMEOUT_MS = 30_000;
+/** Below the sidecar's own idle time; a container's 5 s never shows here. */
+const UPSTREAM_IDLE_MS = 60_000;
+const MAX_IDLE_PER_TARGET = 100;
+
+export interface ActivatorOptions {
+  readonly config: ActivatorConfig;
+  readonly store: RoutingStore;
+  readonly subscriber: StoreSubscriber;
+  readonly identity: PodIdentity;
+  readonly nameRevision: (random: Random) => NameRevision;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface Listening {
+  /** Base URL of the data port of this process alone. */
+  readonly dataUrl: string;
+  /** `host:port` of the push side. */
+  readonly push: string;
+}
+
+export interface Activator {
+  open(): Promise<Listening>;
+  /** Stops accepting, serves what waits and runs, gives everything back, closes. */
+  drain(): Promise<void>;
+}
+
+/** What the parts of an activator share; `drain.ts` ends them in order. */
+export interface ActivatorParts {
+  readonly options: ActivatorOptions;
+  readonly revisions: Revisions;
+  readonly returns: Returns;
+  readonly hold: Hold;
+  readonly keeper: Keeper;
+  readonly intake: PushIntake;
+  readonly front: Front;
+  readonly upstream: Upstream;
+  readonly upgraded: Set<Exchange>;
+  readonly pushServer: FastifyInstance;
+  readonly health: Health;
+}
+
+/** Why this process takes no traffic; empty while it does. */
+export interface Health {
+  stopping: string;
+}
+
+export async function createActivator(options: ActivatorOptions): Promise<Activator> {
+  const parts = await buildParts(options);
+  listenToStore(parts);
+  return { open: () => open(parts), drain: () => drainActivator(parts) };
+}
+
+async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
+  const { store, logger } = options;
+  const random = createRandom(randomInt(2 ** 32));
+  const routing = buildRouting(options, random);
+  const upgraded = new Set<Exchange>();
+  const coldStarts = new ColdStarts({
+    store,
+    logger,
+    marksOf: (uid) => routing.intake.marksOf(uid),
+  });
+  const health: Health = { stopping: "" };
+  const entrance = createEntrance({
+    parts: { ...dispatchOptions(options), ...routing, coldStarts, upgraded },
+    revisions: routing.revisions,
+    nameRevision: options.nameRevision(random),
+    unhealthy: () => health.stopping,
+  });
+  const upstream = createUpstream({
+    idleMs: UPSTREAM_IDLE_MS,
+    maxIdlePerHost: MAX_IDLE_PER_TARGET,
+  });
+  const front = createHttp1Front(frontOptions(options.config), entrance, upstream);
+  const pushServer = await buildPushServer(options, health, {
+    ...routing,
+    entrance: entrance.counters,
+  });
+  return { options, ...routing, front, upstream, upgraded, pushServer, health };
+}
+
+/** What knows the store. */
+type Routing = Pick<ActivatorParts, "revisions" | "returns" | "hold" | "intake" | "keeper">;
+
+function buildRouting(options: ActivatorOptions, random: Random): Routing {
+  const { config, store, clock, logger, identity } = options;
+  const { activatorId } = config;
+  const revisions = new Revisions({ store, activatorId, clock, logger });
+  const returns = new Returns(store, logger);
+  const hold = new Hold({
+    store,
+    returns,
+    activatorId,
+    clock,
+    random,
+    nextLeaseId: leaseIds(),
+    load: (entry) => void revisions.load(entry),
+  });
+  const intake = new PushIntake({ store, revisions, identity, clock, logger });
+  const keeper = new Keeper({
+    store,
+    revisions,
+    hold,
+    intake,
+    activatorId,
+    logger,
+    probe: probeTarget,
+  });
+  return { revisions, returns, hold, intake, keeper };
+}
+
+/** Unique for ever: 72 random bits per life of a process, then a count. */
+function leaseIds(): () => string {
+  const life = randomBytes(9).toString("base64url");
+  let count = 0;
+  return () => {
+    count += 1;
+    return `${life}-${count.toString(36)}`;
+  };
+}
+
+function frontOptions(config: ActivatorConfig): FrontOptions {
+  const { maxHeadBytes, maxConnections, replayBytes } = config;
+  return {
+    maxHeadBytes,
+    maxConnections,
+    replayBytes,
+    headTimeoutMs: HEAD_TIMEOUT_MS,
+    keepAliveMs: CLIENT_KEEP_ALIVE_MS,
+  };
+}
+
+/** What a dispatch takes from the options as it is. */
+function dispatchOptions({
+  config,
+  store,
+  clock,
+}: ActivatorOptions): Omit<DispatchParts, "hold" | "returns" | "coldStarts" | "upgraded"> {
+  return {
+    store,
+    clock,
+    surroundings: config.runFolder === "" ? "cluster" : "local",
+    connectMs: config.connectTimeoutMs,
+    replayBytes: config.replayBytes,
+    allowDebug: config.allowDebug,
+  };
+}
+
+interface Shown {
+  readonly revisions: Revisions;
+  readonly intake: PushIntake;
+  readonly keeper: Keeper;
+  readonly entrance: EntranceCounters;
+}
+
+function buildPushServer(
+  options: ActivatorOptions,
+  health: Health,
+  shown: Shown,
+): Promise<FastifyInstance> {
+  const { logger, config } = options;
+  const { revisions, intake, keeper, entrance } = shown;
+  const counters: PushCounters = { accepted: 0, refused: new Map() };
+  const metricsPage = createMetricsPage();
+  metricsPage.addCollector(() => renderRevisions(revisions));
+  metricsPage.addCollector(() => renderEntranceMetrics(entrance));
+  metricsPage.addCollector(() => renderPushMetrics(counters, intake.pods));
+  metricsPage.addCollector(() => renderStore(keeper));
+  return createPushServer({
+    push: { intake, counters, logger },
+    admin: {
+      metricsPage,
+      revisions,
+      activatorId: config.activatorName,
+      unready: () => health.stopping,
+    },
+  });
+}
+
+function renderRevisions(revisions: Revisions): string {
+  return renderMetrics(
+    [...revisions.all()].map(({ metrics, tickets, leases }) => ({
+      metrics,
+      waiting: tickets.size,
+      running: leases.size,
+    })),
+  );
+}
+
+function renderStore(keeper: Keeper): string {
+  const series = "pilotlight_store_reachable";
+  return [
+    `# HELP ${series} 1 while the routing store answers.`,
+    `# TYPE ${series} gauge`,
+    `${series} ${keeper.storeLost ? 0 : 1}`,
+    "",
+  ].join("\n");
+}
+
+function listenToStore(parts: ActivatorParts): void {
+  const { hold, revisions, keeper, options } = parts;
+  const { subscriber } = options;
+  revisions.onConfigured((entry) => hold.configured(entry));
+  subscriber.onAssignment((assignment) => {
+    hold.assigned(revisions.use(assignment.revision), assignment);
+  });
+  subscriber.onConfig((revision) => void revisions.reread(revision));
+  subscriber.onResubscribed(() => void keeper.recover());
+}
+
+async function open(parts: ActivatorParts): Promise<Listening> {
+  const { front, pushServer, keeper, intake, options } = parts;
+  const { config } = options;
+  keeper.start();
+  intake.heartbeats.start();
+  const { address, port } = await front.listen(config.listen);
+  if (config.sharedListen !== null) {
+    await front.listen({ ...config.sharedListen, reusePort: true });
+  }
+  await pushServer.listen(config.pushListen);
+  // A listening TCP server has an address object; a string is for pipes only.
+  const push = pushServer.server.address() as AddressInfo;
+  return {
+    dataUrl: `http://${hostPort(address, port)}`,
+    push: hostPort(push.address, push.port),
+  };
+}
+
+function hostPort(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}

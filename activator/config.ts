@@ -1,0 +1,118 @@
+/** Options of the activator, read from its environment once and frozen. */
+import { randomBytes } from "node:crypto";
+import { flag, integer, oneOf, readConfig, text } from "../foundation/config.ts";
+import type { Parser } from "../foundation/config.ts";
+import { LOG_LEVELS } from "../foundation/logger.ts";
+import type { LogLevel } from "../foundation/logger.ts";
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface ActivatorConfig {
+  readonly storeUrl: string;
+  readonly storePrefix: string;
+  /** As its operator calls it. */
+  readonly activatorName: string;
+  /**
+   * The name and a mark of this life of the process: in the store a second life must not renew the
+   * leases of the first.
+   */
+  readonly activatorId: string;
+  /** Port that several activators of one machine share; null without one. */
+  readonly sharedListen: Address | null;
+  /** Data port of this process alone; 0 picks a free one. */
+  readonly listen: Address;
+  /** Pushes, health, metrics. */
+  readonly pushListen: Address;
+  /** Local mode: where routes, pod records and the secret lie. Empty in a cluster. */
+  readonly runFolder: string;
+  readonly clusterDomain: string;
+  readonly apiUrl: string;
+  readonly accountFolder: string;
+  /** Longest wait for a connection to a pod (bar: 300 ms). */
+  readonly connectTimeoutMs: number;
+  readonly maxHeadBytes: number;
+  readonly maxConnections: number;
+  /** Body bytes kept for a replay (bar: 1 MiB). */
+  readonly replayBytes: number;
+  /** Between the first signal and the end of accepting, so that routes can notice. */
+  readonly lameDuckMs: number;
+  readonly allowDebug: boolean;
+  readonly logLevel: LogLevel;
+}
+
+const MIB = 1024 * 1024;
+const HOUR_MS = 3_600_000;
+
+export function readActivatorConfig(
+  env: Readonly<Record<string, string | undefined>>,
+): Readonly<ActivatorConfig> {
+  const isLocal = (env["PILOTLIGHT_RUN_FOLDER"] ?? "") !== "";
+  return readConfig<ActivatorConfig>(env, {
+    storeUrl: ["PILOTLIGHT_STORE_URL", text()],
+    storePrefix: ["PILOTLIGHT_STORE_PREFIX", text("pl")],
+    activatorName: ["PILOTLIGHT_ACTIVATOR_ID", name],
+    activatorId: ["PILOTLIGHT_ACTIVATOR_ID", (value) => `${name(value)}.${mark()}`],
+    sharedListen: ["PILOTLIGHT_SHARED_LISTEN", optionalAddress],
+    listen: ["PILOTLIGHT_LISTEN", address(isLocal ? "127.0.0.1:0" : "0.0.0.0:8012")],
+    pushListen: ["PILOTLIGHT_PUSH_LISTEN", address(isLocal ? "127.0.0.1:0" : "0.0.0.0:8014")],
+    runFolder: ["PILOTLIGHT_RUN_FOLDER", text("")],
+    clusterDomain: ["CLUSTER_DOMAIN", text("cluster.local")],
+    apiUrl: ["PILOTLIGHT_API_URL", text("https://kubernetes.default.svc")],
+    accountFolder: [
+      "PILOTLIGHT_ACCOUNT_FOLDER",
+      text("/var/run/secrets/kubernetes.io/serviceaccount"),
+    ],
+    connectTimeoutMs: [
+      "PILOTLIGHT_CONNECT_TIMEOUT_MS",
+      integer({ min: 10, max: 30_000, fallback: 300 }),
+    ],
+    maxHeadBytes: [
+      "PILOTLIGHT_MAX_HEAD_BYTES",
+      integer({ min: 4_096, max: 16 * MIB, fallback: MIB }),
+    ],
+    maxConnections: [
+      "PILOTLIGHT_MAX_CONNECTIONS",
+      integer({ min: 0, max: 1_000_000, fallback: 50_000 }),
+    ],
+    replayBytes: ["PILOTLIGHT_REPLAY_BYTES", integer({ min: 0, max: 64 * MIB, fallback: MIB })],
+    // Stock Knative serves on for 45 s, while endpoints and ingress learn of the stop.
+    lameDuckMs: [
+      "PILOTLIGHT_LAME_DUCK_MS",
+      integer({ min: 0, max: HOUR_MS, fallback: isLocal ? 0 : 45_000 }),
+    ],
+    allowDebug: ["PILOTLIGHT_ALLOW_DEBUG", flag(true)],
+    logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
+  });
+}
+
+function name(value: string | undefined): string {
+  if (value === undefined || value === "") return "activator";
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(value)) return value;
+  throw new Error(`got "${value}", expected up to 64 letters, digits, dots, dashes`);
+}
+
+function mark(): string {
+  return randomBytes(6).toString("hex");
+}
+
+function optionalAddress(value: string | undefined): Address | null {
+  return value === undefined || value === "" ? null : parseAddress(value);
+}
+
+function address(fallback: string): Parser<Address> {
+  return (value) => parseAddress(value === undefined || value === "" ? fallback : value);
+}
+
+function parseAddress(value: string): Address {
+  const colon = value.lastIndexOf(":");
+  const host = value.slice(0, colon).replace(/^\[|\]$/g, "");
+  const port = Number(value.slice(colon + 1));
+  const isPort = /^\d+$/.test(value.slice(colon + 1)) && port <= 65_535;
+  if (colon < 1 || host === "" || !isPort) {
+    throw new Error(`got "${value}", expected host:port, for example 127.0.0.1:8080`);
+  }
+  return { host, port };
+}

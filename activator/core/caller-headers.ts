@@ -1,0 +1,96 @@
+/**
+ * One pass over a caller's header list that picks out everything the activator decides by, so that
+ * no later step scans the list again.
+ */
+import {
+  DEBUG_HEADER,
+  IDEMPOTENCY_KEY_HEADER,
+  KNATIVE_NAMESPACE_HEADER,
+  KNATIVE_REVISION_HEADER,
+  KUBELET_PROBE_HEADER,
+  NETWORK_HASH_HEADER,
+  NETWORK_PROBE_HEADER,
+  ORIGINAL_HOST_HEADER,
+  REQUEST_ID_HEADER,
+} from "../../common/contracts/headers.ts";
+
+/** Empty text where the caller sent none. */
+export interface CallerHeaders {
+  accept: string;
+  contentType: string;
+  userAgent: string;
+  requestId: string;
+  idempotencyKey: string;
+  debug: string;
+  forwardedFor: string;
+  originalHost: string;
+  /** Names listed in `Connection`, which end at this hop too. */
+  connection: string;
+  knativeNamespace: string;
+  knativeRevision: string;
+  networkProbe: string;
+  networkHash: string;
+  kubeletProbe: string;
+}
+
+const FIELDS: ReadonlyMap<string, keyof CallerHeaders> = new Map<string, keyof CallerHeaders>([
+  ["accept", "accept"],
+  ["content-type", "contentType"],
+  ["user-agent", "userAgent"],
+  [REQUEST_ID_HEADER, "requestId"],
+  [IDEMPOTENCY_KEY_HEADER, "idempotencyKey"],
+  [DEBUG_HEADER, "debug"],
+  ["x-forwarded-for", "forwardedFor"],
+  [ORIGINAL_HOST_HEADER, "originalHost"],
+  ["connection", "connection"],
+  [KNATIVE_NAMESPACE_HEADER, "knativeNamespace"],
+  [KNATIVE_REVISION_HEADER, "knativeRevision"],
+  [NETWORK_PROBE_HEADER, "networkProbe"],
+  [NETWORK_HASH_HEADER, "networkHash"],
+  [KUBELET_PROBE_HEADER, "kubeletProbe"],
+]);
+
+/** Repeated headers are joined with a comma, as RFC 9110 5.3 reads them. */
+export function readCallerHeaders(headers: readonly string[]): CallerHeaders {
+  const result: CallerHeaders = {
+    accept: "",
+    contentType: "",
+    userAgent: "",
+    requestId: "",
+    idempotencyKey: "",
+    debug: "",
+    forwardedFor: "",
+    originalHost: "",
+    connection: "",
+    knativeNamespace: "",
+    knativeRevision: "",
+    networkProbe: "",
+    networkHash: "",
+    kubeletProbe: "",
+  };
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const field = FIELDS.get((headers[index] ?? "").toLowerCase());
+    if (field === undefined) continue;
+    const value = headers[index + 1] ?? "";
+    result[field] = result[field] === "" ? value : `${result[field]}, ${value}`;
+  }
+  return result;
+}
+
+/** First value of a header, for lists that are looked at once; empty when it is not there. */
+export function findHeader(headers: readonly string[], name: string): string {
+  return findHeaders(headers, name)[0] ?? "";
+}
+
+export function findHeaders(headers: readonly string[], name: string): readonly string[] {
+  let values: string[] | undefined;
+  for (let index = 0; index + 1 < headers.length; index += 2) {
+    const other = headers[index] ?? "";
+    if (other.length !== name.length || other.toLowerCase() !== name) continue;
+    values ??= [];
+    values.push(headers[index + 1] ?? "");
+  }
+  return values ?? NONE;
+}
+
+const NONE: readonly string[] = [];

@@ -1,0 +1,140 @@
+/**
+ * Header lists across the activator: what the sidecar gets of a caller's request, and what the
+ * caller gets of the pod's answer. One pass each over the flat list.
+ */
+import {
+  HOP_BY_HOP_HEADERS,
+  INTERNAL_HEADERS,
+  KNATIVE_NAMESPACE_HEADER,
+  KNATIVE_REVISION_HEADER,
+  LEASE_HEADER,
+  NETWORK_HASH_HEADER,
+  ORIGINAL_HOST_HEADER,
+  PROXY_REQUEST_ACTIVATOR,
+  PROXY_REQUEST_HEADER,
+  REQUEST_ID_HEADER,
+  TARGET_UID_HEADER,
+} from "../../common/contracts/headers.ts";
+import type { CallerHeaders } from "./caller-headers.ts";
+import { findHeader, findHeaders } from "./caller-headers.ts";
+
+/** Whether an ingress of the platform stands in front, which sets some headers itself. */
+export type Surroundings = "cluster" | "local";
+
+/** Set anew by this hop. Framing, `TE` and `Expect` towards the pod are the proxy core's. */
+const REPLACED_HEADERS = [
+  "host",
+  "expect",
+  "x-forwarded-for",
+  REQUEST_ID_HEADER,
+  ORIGINAL_HOST_HEADER,
+  PROXY_REQUEST_HEADER,
+  NETWORK_HASH_HEADER,
+  KNATIVE_NAMESPACE_HEADER,
+  KNATIVE_REVISION_HEADER,
+];
+
+/** Words of the platform that a caller from outside must not put into its mouth. */
+const INGRESS_HEADERS = [
+  "k-passthrough-lb",
+  "k-kubelet-probe",
+  "k-network-probe",
+  "knative-serving-tag",
+  "knative-serving-default-route",
+];
+
+const DROPPED: Readonly<Record<Surroundings, ReadonlySet<string>>> = {
+  cluster: new Set([...HOP_BY_HOP_HEADERS, ...INTERNAL_HEADERS, ...REPLACED_HEADERS]),
+  local: new Set([
+    ...HOP_BY_HOP_HEADERS,
+    ...INTERNAL_HEADERS,
+    ...REPLACED_HEADERS,
+    ...INGRESS_HEADERS,
+  ]),
+};
+
+export interface RequestForwarding {
+  readonly surroundings: Surroundings;
+  readonly caller: Pick<CallerHeaders, "connection" | "forwardedFor" | "originalHost">;
+  /** Host as the caller named it. */
+  readonly host: string;
+  readonly remoteAddress: string;
+  readonly requestId: string;
+}
+
+/** What stays the same over all attempts of a request; made once, the lease is added per attempt. */
+export function forwardedHeaders(headers: readonly string[], request: RequestForwarding): string[] {
+  const { caller, surroundings } = request;
+  const result: string[] = [];
+  copyHeaders(headers, result, { dropped: DROPPED[surroundings], connection: caller.connection });
+  const peer = withoutMapping(request.remoteAddress);
+  const via = caller.forwardedFor === "" ? peer : `${caller.forwardedFor}, ${peer}`;
+  const host = surroundings === "cluster" ? caller.originalHost || request.host : request.host;
+  result.push("x-forwarded-for", via);
+  result.push(ORIGINAL_HOST_HEADER, host);
+  result.push(PROXY_REQUEST_HEADER, PROXY_REQUEST_ACTIVATOR);
+  result.push(REQUEST_ID_HEADER, request.requestId);
+  return result;
+}
+
+export interface LeaseHeaders {
+  readonly leaseId: string;
+  readonly targetUid: string;
+  readonly address: string;
+}
+
+export function attemptHeaders(forwarded: readonly string[], lease: LeaseHeaders): string[] {
+  return [
+    "host",
+    lease.address,
+    ...forwarded,
+    TARGET_UID_HEADER,
+    lease.targetUid,
+    LEASE_HEADER,
+    lease.leaseId,
+  ];
+}
+
+/** The pod's answer as the caller gets it; `own` is what the platform adds. */
+export function answerHeaders(headers: readonly string[], own: readonly string[]): string[] {
+  const result: string[] = [];
+  const hasRequestId = findHeader(headers, REQUEST_ID_HEADER) !== "";
+  copyHeaders(headers, result, {
+    dropped: HOP_BY_HOP_HEADERS,
+    connection: findHeaders(headers, "connection").join(","),
+  });
+  for (let index = 0; index + 1 < own.length; index += 2) {
+    // A container that sets its own request id keeps it: its answer is never changed.
+    if (own[index] === REQUEST_ID_HEADER && hasRequestId) continue;
+    result.push(own[index] ?? "", own[index + 1] ?? "");
+  }
+  return result;
+}
+
+interface CopyRules {
+  readonly dropped: ReadonlySet<string>;
+  /** Value of `Connection`: names that end at this hop beside the usual ones. */
+  readonly connection: string;
+}
+
+function copyHeaders(from: readonly string[], into: string[], rules: CopyRules): void {
+  const listed = listedNames(rules.connection);
+  for (let index = 0; index + 1 < from.length; index += 2) {
+    const name = from[index] ?? "";
+    const lower = name.toLowerCase();
+    if (!rules.dropped.has(lower) && listed?.has(lower) !== true) {
+      into.push(name, from[index + 1] ?? "");
+    }
+  }
+}
+
+function listedNames(connection: string): ReadonlySet<string> | null {
+  const lower = connection.toLowerCase();
+  if (lower === "" || lower === "keep-alive" || lower === "close") return null;
+  return new Set(lower.split(",").map((name) => name.trim()));
+}
+
+/** `::ffff:10.0.0.1` is the same peer as `10.0.0.1`. */
+export function withoutMapping(address: string): string {
+  return address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address;
+}

@@ -1,0 +1,57 @@
+/** What a request needs of its process, and the accounts kept of it when it is over. */
+import type { Clock } from "../common/clock.ts";
+import type { Exchange } from "../proxy/types.ts";
+import type { RoutingStore } from "../store/types.ts";
+import type { ColdStarts } from "./cold-starts.ts";
+import type { Surroundings } from "./core/forward-headers.ts";
+import type { RequestTimer } from "./core/request-timer.ts";
+import type { Hold } from "./hold.ts";
+import type { RevisionMetrics } from "./metrics.ts";
+import type { Returns } from "./returns.ts";
+
+export interface DispatchParts {
+  readonly store: RoutingStore;
+  readonly hold: Hold;
+  readonly returns: Returns;
+  readonly coldStarts: ColdStarts;
+  readonly clock: Clock;
+  readonly surroundings: Surroundings;
+  /** Longest wait for a connection to a pod. */
+  readonly connectMs: number;
+  /** Body bytes that the proxy core keeps for a replay. */
+  readonly replayBytes: number;
+  /** The operator allows `Pilotlight-Debug`. */
+  readonly allowDebug: boolean;
+  /** Exchanges that were upgraded and run: they are told when this process stops. */
+  readonly upgraded: Set<Exchange>;
+}
+
+export interface RequestEnd {
+  /** Status that the caller got, 0 for none. */
+  readonly status: number;
+  readonly cancelled: boolean;
+  readonly cold: boolean;
+  readonly endedAt: number;
+}
+
+export function accountRequest(
+  metrics: RevisionMetrics,
+  timer: RequestTimer,
+  end: RequestEnd,
+): void {
+  const times = timer.times();
+  metrics.count("runs");
+  metrics.observe("response", end.endedAt - timer.receivedAt);
+  if (timer.grantedAt > 0) {
+    metrics.observe("route", times.routeMs + times.connectMs);
+    metrics.observe("queue", times.queueMs);
+    metrics.observe("execution", end.endedAt - timer.grantedAt);
+    metrics.rememberWait(times.queueMs);
+  }
+  if (end.cold) {
+    metrics.count("coldStarts");
+    metrics.observe("coldStart", times.coldStartMs);
+  }
+  if (end.cancelled) metrics.count("cancelled");
+  else if (end.status > 0 && end.status < 500) metrics.count("successes");
+}

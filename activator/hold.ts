@@ -1,0 +1,313 @@
+/**
+ * The requests of this activator that ask for a slot. The connection is held here, the order of
+ * all waiting requests in the store; assignments come by a message, with a question to the store
+ * as the fallback for a lost one. Nothing polls for slots.
+ */
+import type { Assignment } from "../common/contracts/channels.ts";
+import type { Clock } from "../common/clock.ts";
+import type { Random } from "../common/random.ts";
+import type { AcquireResult, Lease, RoutingStore } from "../store/types.ts";
+import type { WaitClock } from "./core/deadlines.ts";
+import { timeoutReason } from "./core/deadlines.ts";
+import type { Returns } from "./returns.ts";
+import type { RevisionEntry } from "./revision-entry.ts";
+import type { Refusal, TicketHolder } from "./ticket.ts";
+import { Ticket } from "./ticket.ts";
+
+/** Longest wait of a request for a revision whose configuration never came: no limit is known. */
+const UNCONFIGURED_WAIT_MS = 60_000;
+const FIRST_ASK_MS = 1_000;
+/** A message is lost only with its connection, and then all are asked at once. */
+const MAX_ASK_PAUSE_MS = 8_000;
+const MAX_ASKS_PER_ROUND = 256;
+const FIRST_RETRY_MS = 20;
+const MAX_RETRY_MS = 500;
+
+export interface HoldOptions {
+  readonly store: RoutingStore;
+  readonly returns: Returns;
+  readonly activatorId: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly nextLeaseId: () => string;
+  /** The store does not know the revision, or nobody here does: read it, or write it back. */
+  readonly load: (entry: RevisionEntry) => void;
+}
+
+export interface HoldRequest {
+  readonly entry: RevisionEntry;
+  readonly holder: TicketHolder;
+  readonly clock: WaitClock;
+  readonly exclude: readonly string[];
+  readonly arrivedAt: number;
+  /** Before the store is asked; for a target that fails again and again. */
+  readonly pauseMs: number;
+}
+
+export class Hold {
+  readonly #options: HoldOptions;
+
+  constructor(options: HoldOptions) {
+    this.#options = options;
+  }
+
+  acquire(request: HoldRequest): Ticket {
+    const ticket = new Ticket({ ...request, leaseId: this.#options.nextLeaseId() });
+    ticket.clock.enter("waiting", this.#options.clock.now());
+    ticket.entry.tickets.set(ticket.leaseId, ticket);
+    this.#armLimit(ticket);
+    if (ticket.entry.config === null) this.#options.load(ticket.entry);
+    else if (request.pauseMs > 0) this.#sendLater(ticket, request.pauseMs);
+    else this.#send(ticket);
+    return ticket;
+  }
+
+  /** The caller left. A call under way is undone when it answers. */
+  cancel(ticket: Ticket): void {
+    if (!ticket.isOpen) return;
+    const wasWaiting = ticket.state === "waiting";
+    this.#abandon(ticket);
+    if (wasWaiting) this.#options.returns.withdraw(ticket.entry, ticket.leaseId);
+  }
+
+  /** A slot was reserved for one of our requests, perhaps before the reply that it must wait. */
+  assigned(entry: RevisionEntry | undefined, assignment: Assignment): void {
+    if (entry === undefined) return;
+    const { leaseId, targetUid, address, arrivedAt, grantedAt } = assignment;
+    const ticket = entry.tickets.get(leaseId);
+    if (ticket !== undefined) {
+      this.#grant(ticket, { leaseId, targetUid, address, arrivedAt, grantedAt });
+    } else if (!entry.leases.has(leaseId)) {
+      this.#options.returns.withdraw(entry, leaseId);
+    }
+  }
+
+  /** The configuration came, or changed. */
+  configured(entry: RevisionEntry): void {
+    for (const ticket of entry.tickets.values()) {
+      if (ticket.state === "waiting") {
+        this.#failIfHopeless(ticket);
+      } else if (ticket.state === "unconfigured") {
+        this.#armLimit(ticket);
+        this.#send(ticket);
+      }
+    }
+  }
+
+  /** Asks for tickets whose message may be lost; one answer also tells the phase of all. */
+  askDue(entry: RevisionEntry): void {
+    const now = this.#options.clock.now();
+    let left = MAX_ASKS_PER_ROUND;
+    let eldest: Ticket | undefined;
+    for (const ticket of entry.tickets.values()) {
+      if (ticket.state !== "waiting") continue;
+      if (eldest === undefined || ticket.askAt < eldest.askAt) eldest = ticket;
+      if (ticket.askAt > now || left === 0) continue;
+      left -= 1;
+      this.#ask(ticket);
+    }
+    if (eldest !== undefined && left === MAX_ASKS_PER_ROUND) this.#ask(eldest);
+  }
+
+  /** After a resubscription: whatever was published meanwhile is lost. */
+  askAll(entry: RevisionEntry): void {
+    for (const ticket of entry.tickets.values()) {
+      if (ticket.state === "waiting") this.#ask(ticket);
+    }
+  }
+
+  #send(ticket: Ticket): void {
+    const { store, activatorId, random } = this.#options;
+    ticket.state = "asking";
+    store
+      .acquireLease({
+        revision: ticket.entry.key,
+        activatorId,
+        leaseId: ticket.leaseId,
+        exclude: ticket.exclude,
+        arrivedAt: ticket.arrivedAt,
+        // A target that failed is avoided while another is free, but waited for like any other:
+        // it may be the only one, and recover.
+        mayWait: ticket.exclude.length === 0,
+        random: [random(), random()],
+      })
+      .then(
+        (result) => this.#replied(ticket, result),
+        () => this.#failed(ticket),
+      );
+  }
+
+  #replied(ticket: Ticket, result: AcquireResult): void {
+    if (ticket.state === "granted") return;
+    if (ticket.state === "abandoned") {
+      const isHeld = result.kind === "leased" || result.kind === "waiting";
+      if (isHeld) this.#options.returns.withdraw(ticket.entry, ticket.leaseId);
+      return undefined;
+    }
+    ticket.failures = 0;
+    switch (result.kind) {
+      case "leased":
+        return this.#grant(ticket, result.lease);
+      case "waiting":
+        return this.#wait(ticket, result);
+      case "queue-full":
+        return this.#refuse(ticket, { reason: "queue_full", retryAfterMs: result.retryAfterMs });
+      case "no-slot":
+        ticket.exclude = [];
+        return this.#send(ticket);
+      case "unknown-revision":
+        ticket.state = "unconfigured";
+        return this.#options.load(ticket.entry);
+    }
+  }
+
+  #wait(
+    ticket: Ticket,
+    result: { readonly arrivedAt: number; readonly readyTargets: number },
+  ): void {
+    const now = this.#options.clock.now();
+    ticket.state = "waiting";
+    ticket.hasWaited = true;
+    ticket.arrivedAt = result.arrivedAt;
+    ticket.askPauseMs = FIRST_ASK_MS;
+    ticket.askAt = now + FIRST_ASK_MS;
+    this.#enterPhase(ticket, result.readyTargets);
+    this.#failIfHopeless(ticket);
+  }
+
+  #enterPhase(ticket: Ticket, readyTargets: number): void {
+    const phase = readyTargets > 0 ? "waiting" : "starting";
+    if (ticket.clock.phase === phase) return;
+    ticket.clock.enter(phase, this.#options.clock.now());
+    this.#armLimit(ticket);
+    this.#failIfHopeless(ticket);
+  }
+
+  /** No pod of the revision can start: whoever waits for the first one learns why. */
+  #failIfHopeless(ticket: Ticket): void {
+    const failure = ticket.entry.config?.failure ?? null;
+    if (failure === null || ticket.clock.phase !== "starting") return;
+    this.#giveUp(ticket, { reason: "activation_failed", failure });
+  }
+
+  #armLimit(ticket: Ticket): void {
+    const { config } = ticket.entry;
+    const now = this.#options.clock.now();
+    const leftMs =
+      config === null ? UNCONFIGURED_WAIT_MS : Math.max(0, ticket.clock.remainingMs(config, now));
+    clearTimeout(ticket.timer);
+    ticket.timer = setTimeout(() => this.#limitReached(ticket), leftMs);
+  }
+
+  #limitReached(ticket: Ticket): void {
+    if (!ticket.isOpen) return;
+    if (ticket.state === "waiting") {
+      return this.#giveUp(ticket, { reason: timeoutReason(ticket.clock.phase) });
+    }
+    this.#refuse(ticket, { reason: "store_unavailable" });
+  }
+
+  /** Leaves the queue first: a slot that was assigned meanwhile is used, not thrown away. */
+  #giveUp(ticket: Ticket, refusal: Refusal): void {
+    if (ticket.leaving || ticket.state !== "waiting") return;
+    ticket.leaving = true;
+    const { store, returns } = this.#options;
+    store
+      .cancelTicket(ticket.entry.key, ticket.leaseId)
+      .then((waited) =>
+        waited ? { kind: "gone" as const } : store.askTicket(ticket.entry.key, ticket.leaseId),
+      )
+      .then(
+        (result) => {
+          ticket.leaving = false;
+          if (ticket.state !== "waiting") return;
+          if (result.kind === "leased") this.#grant(ticket, result.lease);
+          else this.#refuse(ticket, refusal);
+        },
+        () => {
+          ticket.leaving = false;
+          if (ticket.state !== "waiting") return;
+          this.#refuse(ticket, refusal);
+          returns.withdraw(ticket.entry, ticket.leaseId);
+        },
+      );
+  }
+
+  #ask(ticket: Ticket): void {
+    const { store, clock } = this.#options;
+    ticket.askPauseMs = Math.min(MAX_ASK_PAUSE_MS, ticket.askPauseMs * 2);
+    ticket.askAt = clock.now() + ticket.askPauseMs;
+    store.askTicket(ticket.entry.key, ticket.leaseId).then(
+      (result) => this.#answered(ticket, result),
+      // The keeper notices a store that is away; the next round asks again.
+      () => {},
+    );
+  }
+
+  #answered(ticket: Ticket, result: AcquireResult | { readonly kind: "gone" }): void {
+    if (ticket.state !== "waiting" || ticket.leaving) return;
+    switch (result.kind) {
+      case "leased":
+        return this.#grant(ticket, result.lease);
+      case "waiting":
+        return this.#spreadPhase(ticket.entry, result.readyTargets);
+      case "gone":
+      case "unknown-revision":
+        return this.#send(ticket);
+      case "no-slot":
+      case "queue-full":
+        return undefined;
+    }
+  }
+
+  #spreadPhase(entry: RevisionEntry, readyTargets: number): void {
+    for (const ticket of entry.tickets.values()) {
+      if (ticket.state === "waiting") this.#enterPhase(ticket, readyTargets);
+    }
+  }
+
+  /** The call may have run all the same; the store withdraws its id, so the next has a new one. */
+  #failed(ticket: Ticket): void {
+    if (ticket.state !== "asking") return;
+    const { tickets } = ticket.entry;
+    tickets.delete(ticket.leaseId);
+    ticket.leaseId = this.#options.nextLeaseId();
+    tickets.set(ticket.leaseId, ticket);
+    const pauseMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** ticket.failures);
+    ticket.failures += 1;
+    this.#sendLater(ticket, pauseMs);
+  }
+
+  #sendLater(ticket: Ticket, pauseMs: number): void {
+    ticket.state = "asking";
+    ticket.retryTimer = setTimeout(() => {
+      if (ticket.state === "asking") this.#send(ticket);
+    }, pauseMs);
+  }
+
+  #grant(ticket: Ticket, lease: Lease): void {
+    if (!ticket.isOpen) return;
+    this.#forget(ticket);
+    ticket.state = "granted";
+    ticket.entry.leases.set(lease.leaseId, lease);
+    ticket.holder.granted(lease);
+  }
+
+  #refuse(ticket: Ticket, refusal: Refusal): void {
+    if (!ticket.isOpen) return;
+    this.#abandon(ticket);
+    ticket.holder.refused(refusal);
+  }
+
+  #abandon(ticket: Ticket): void {
+    this.#forget(ticket);
+    ticket.state = "abandoned";
+  }
+
+  #forget(ticket: Ticket): void {
+    clearTimeout(ticket.timer);
+    clearTimeout(ticket.retryTimer);
+    ticket.clock.stop(this.#options.clock.now());
+    ticket.entry.tickets.delete(ticket.leaseId);
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * The steady beat of an activator: keeps its entry alive for every revision in which it holds
+ * something, runs the probes that the store orders, and puts back what a lost store forgot.
+ */
+import type { RoutingStore, SweepResult } from "../store/types.ts";
+import type { Logger } from "../foundation/logger.ts";
+import type { Hold } from "./hold.ts";
+import type { ProbeTarget } from "./probe-target.ts";
+import type { PushIntake } from "./push-intake.ts";
+import type { RevisionEntry } from "./revision-entry.ts";
+import type { Revisions } from "./revisions.ts";
+
+/** A third of the life of an entry in the store, so that one lost beat does no harm. */
+const BEAT_MS = 1_000;
+/** Sweeps of one revision within a beat, when the store says that more is left. */
+const MAX_SWEEPS = 16;
+
+export interface KeeperOptions {
+  readonly store: RoutingStore;
+  readonly revisions: Revisions;
+  readonly hold: Hold;
+  readonly intake: PushIntake;
+  readonly activatorId: string;
+  readonly logger: Logger;
+  readonly probe: (target: ProbeTarget) => Promise<boolean>;
+}
+
+export class Keeper {
+  readonly #options: KeeperOptions;
+  readonly #renewing = new Set<RevisionEntry>();
+  readonly #probing = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  /** The last renewal of any revision failed: on the next good one everything is put back. */
+  #storeLost = false;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  get storeLost(): boolean {
+    return this.#storeLost;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.beat(), BEAT_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  beat(): void {
+    const { revisions, hold, intake } = this.#options;
+    for (const entry of revisions.all()) {
+      if (!entry.busy && entry.pods.size === 0) continue;
+      void this.#renew(entry);
+      hold.askDue(entry);
+    }
+    intake.tick();
+    revisions.tick();
+  }
+
+  /** The store was away, or its messages were: nothing it knew of us is sure any more. */
+  async recover(): Promise<void> {
+    const { revisions } = this.#options;
+    await Promise.all([...revisions.all()].map((entry) => this.#recoverRevision(entry)));
+  }
+
+  async #recoverRevision(entry: RevisionEntry): Promise<void> {
+    const { store, revisions, hold, activatorId, logger } = this.#options;
+    if (!entry.busy && entry.pods.size === 0) return;
+    try {
+      await revisions.load(entry);
+      if (entry.leases.size > 0) {
+        await store.reassertLeases(entry.key, activatorId, [...entry.leases.values()]);
+      }
+      hold.askAll(entry);
+    } catch (error) {
+      logger.warn("leases not put back yet", { revision: entry.key, error });
+    }
+  }
+
+  async #renew(entry: RevisionEntry): Promise<void> {
+    if (this.#renewing.has(entry)) return;
+    this.#renewing.add(entry);
+    try {
+      await this.#sweep(entry);
+      if (this.#storeLost) {
+        this.#storeLost = false;
+        this.#options.logger.info("store is back");
+        await this.recover();
+      }
+    } catch (error) {
+      if (!this.#storeLost) this.#options.logger.warn("store is away", { error });
+      this.#storeLost = true;
+    } finally {
+      this.#renewing.delete(entry);
+    }
+  }
+
+  async #sweep(entry: RevisionEntry): Promise<void> {
+    const { store, activatorId } = this.#options;
+    for (let round = 0; round < MAX_SWEEPS; round += 1) {
+      const sweep = await store.renewActivator(entry.key, activatorId);
+      this.#carryOut(entry, sweep);
+      if (!sweep.more) return;
+    }
+  }
+
+  #carryOut(entry: RevisionEntry, sweep: SweepResult): void {
+    for (const order of sweep.probes) void this.#probe(entry, order);
+    if (sweep.evicted.length > 0) {
+      this.#options.logger.warn("targets evicted", {
+        revision: entry.key,
+        targets: sweep.evicted,
+      });
+    }
+  }
+
+  async #probe(entry: RevisionEntry, target: ProbeTarget): Promise<void> {
+    const { store, probe, logger } = this.#options;
+    if (this.#probing.has(target.targetUid)) return;
+    this.#probing.add(target.targetUid);
+    try {
+      const passed = await probe(target);
+      await store.reportProbe(entry.key, target.targetUid, passed);
+    } catch (error) {
+      logger.warn("probe result not stored", { revision: entry.key, error });
+    } finally {
+      this.#probing.delete(target.targetUid);
+    }
+  }
+}

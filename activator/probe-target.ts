@@ -1,0 +1,53 @@
+/**
+ * Asks a sidecar whether it serves, as Knative's own activator does; used for targets that the
+ * store suspects or that sit in quarantine.
+ */
+import { request } from "node:http";
+import {
+  ACTIVATOR_PROBE_AGENT,
+  NETWORK_PROBE_HEADER,
+  TARGET_UID_HEADER,
+} from "../common/contracts/headers.ts";
+
+const PROBE_TIMEOUT_MS = 1_000;
+const PROBE_WORD = "queue";
+
+export interface ProbeTarget {
+  readonly targetUid: string;
+  /** `ip:port` of the sidecar. */
+  readonly address: string;
+}
+
+/** Never rejects: anything but 200 with the word is a failed probe. */
+export function probeTarget(target: ProbeTarget): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = request(
+      `http://${target.address}/healthz`,
+      {
+        agent: false,
+        timeout: PROBE_TIMEOUT_MS,
+        headers: {
+          "user-agent": ACTIVATOR_PROBE_AGENT,
+          [NETWORK_PROBE_HEADER]: PROBE_WORD,
+          [TARGET_UID_HEADER]: target.targetUid,
+        },
+      },
+      (response) => {
+        let body = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => {
+          if (body.length <= PROBE_WORD.length) body += chunk;
+        });
+        response.on("end", () => resolve(response.statusCode === 200 && body === PROBE_WORD));
+        response.on("error", () => resolve(false));
+      },
+    );
+    const deadline = setTimeout(() => probe.destroy(), PROBE_TIMEOUT_MS);
+    probe.on("close", () => {
+      clearTimeout(deadline);
+      resolve(false);
+    });
+    probe.on("error", () => resolve(false));
+    probe.end();
+  });
+}

@@ -1,0 +1,214 @@
+/**
+ * What queue-proxies push: each report is held against what the token proves and the pod's record
+ * says, then stored at once or, as a heartbeat, with the next batch. A connection that ends without
+ * a goodbye and is not replaced in time makes its pod suspected.
+ */
+import type { Socket } from "node:net";
+import type { Clock } from "../common/clock.ts";
+import type { PushReply, PushReport } from "../common/contracts/push.ts";
+import type { StartMarks } from "../common/contracts/routing.ts";
+import { PlatformError } from "../common/errors.ts";
+import type { Logger } from "../foundation/logger.ts";
+import type { ReportResult, RoutingStore } from "../store/types.ts";
+import { withoutMapping } from "./core/forward-headers.ts";
+import { Heartbeats } from "./heartbeats.ts";
+import type { PodClaim, PodIdentity } from "./pod-identity.ts";
+import { PodSession } from "./pod-session.ts";
+import type { Revisions } from "./revisions.ts";
+
+/** Time for a sidecar to come back on another connection (semantics: suspected after 500 ms). */
+const REPLACE_MS = 500;
+/** A session without a connection is kept this long, so that its pod is probed meanwhile. */
+const FORGET_MS = 30_000;
+/** One heartbeat per second up to 10,000 targets, then slower. */
+const TARGETS_PER_SECOND = 10_000;
+const MIN_HEARTBEAT_MS = 1_000;
+
+export interface PushIntakeOptions {
+  readonly store: RoutingStore;
+  readonly revisions: Revisions;
+  readonly identity: PodIdentity;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface ReceivedPush {
+  readonly token: string;
+  readonly report: PushReport;
+  readonly socket: Socket;
+}
+
+export class PushIntake {
+  readonly heartbeats: Heartbeats;
+  readonly #options: PushIntakeOptions;
+  readonly #sessions = new Map<string, PodSession>();
+  readonly #claims = new WeakMap<Socket, { readonly token: string; readonly claim: PodClaim }>();
+  #closing = false;
+
+  constructor(options: PushIntakeOptions) {
+    this.#options = options;
+    const { store, logger } = options;
+    const mustReport = (uid: string): void => void this.#reportAgain(uid);
+    this.heartbeats = new Heartbeats({ store, logger, mustReport });
+  }
+
+  /** Pods that push here. */
+  get pods(): number {
+    return this.#sessions.size;
+  }
+
+  marksOf(podUid: string): StartMarks | undefined {
+    return this.#sessions.get(podUid)?.marks;
+  }
+
+  /** Rejects with a PlatformError that says whose fault it is. */
+  async receive(push: ReceivedPush): Promise<PushReply> {
+    const { report, socket } = push;
+    const claim = await this.#claimOf(push);
+    if (claim.uid !== report.podUid) throw refused("the token is bound to another pod");
+    const session = await this.#sessionOf(claim);
+    checkReport(session, report, withoutMapping(socket.remoteAddress ?? ""));
+    this.#attach(session, report, socket);
+    if (isQuiet(report)) {
+      const { podUid, boot, sequence } = report;
+      this.heartbeats.add(session.entry, { podUid, boot, sequence });
+    } else {
+      await this.#store(session, report);
+    }
+    if (report.kind === "goodbye") this.#drop(session);
+    return session.reply(report, this.#heartbeatMs());
+  }
+
+  /** Forgets pods that do not come back; called each second. */
+  tick(): void {
+    const now = this.#options.clock.now();
+    for (const session of this.#sessions.values()) {
+      if (session.socket === undefined && now - session.pushedAt > FORGET_MS) this.#drop(session);
+    }
+  }
+
+  close(): void {
+    this.#closing = true;
+    this.heartbeats.stop();
+    for (const session of this.#sessions.values()) clearTimeout(session.lostTimer);
+  }
+
+  async #claimOf({ token, socket }: ReceivedPush): Promise<PodClaim> {
+    const known = this.#claims.get(socket);
+    if (known?.token === token && known.claim.expiresAt > this.#options.clock.now()) {
+      return known.claim;
+    }
+    const claim = await this.#options.identity.verifyToken(token);
+    this.#claims.set(socket, { token, claim });
+    return claim;
+  }
+
+  async #sessionOf(claim: PodClaim): Promise<PodSession> {
+    const known = this.#sessions.get(claim.uid);
+    if (known !== undefined) return known;
+    const facts = await this.#options.identity.readPod(claim);
+    const raced = this.#sessions.get(claim.uid);
+    if (raced !== undefined) return raced;
+    const entry = this.#options.revisions.use(`${facts.namespace}/${facts.revision}`);
+    const session = new PodSession(facts, entry, this.#options.clock.now());
+    this.#sessions.set(claim.uid, session);
+    entry.pods.add(claim.uid);
+    return session;
+  }
+
+  #attach(session: PodSession, report: PushReport, socket: Socket): void {
+    clearTimeout(session.lostTimer);
+    session.lostTimer = undefined;
+    session.pushedAt = this.#options.clock.now();
+    session.lastReport = report;
+    if (session.socket === socket) return;
+    session.socket = socket;
+    socket.once("close", () => this.#disconnected(session, socket));
+  }
+
+  #disconnected(session: PodSession, socket: Socket): void {
+    if (session.socket !== socket) return;
+    session.socket = undefined;
+    if (session.saidGoodbye || this.#closing) return;
+    session.lostTimer = setTimeout(() => void this.#lost(session), REPLACE_MS);
+  }
+
+  async #lost(session: PodSession): Promise<void> {
+    const { store, logger } = this.#options;
+    const { entry, facts } = session;
+    try {
+      await store.reportEvidence(entry.key, facts.uid, "", "push-lost");
+    } catch (error) {
+      logger.warn("lost push connection not stored", { revision: entry.key, error });
+    }
+  }
+
+  #drop(session: PodSession): void {
+    const { uid } = session.facts;
+    session.saidGoodbye = session.lastReport?.kind === "goodbye";
+    clearTimeout(session.lostTimer);
+    this.#sessions.delete(uid);
+    session.entry.pods.delete(uid);
+  }
+
+  async #store(session: PodSession, report: PushReport): Promise<void> {
+    let result = await this.#write(session, report);
+    if (result.kind === "unknown-revision") {
+      // A lost store, or a pod that is quicker than the word that its revision exists.
+      if ((await this.#options.revisions.load(session.entry)) === "configured") {
+        result = await this.#write(session, report);
+      }
+    }
+    if (result.kind === "unknown-revision") {
+      throw new PlatformError("ERR_STORE_UNAVAILABLE", "The store does not know the revision yet.");
+    }
+    session.stored(result);
+    session.entry.targets = result.targets;
+  }
+
+  #write(session: PodSession, report: PushReport): Promise<ReportResult> {
+    const { entry, facts } = session;
+    return this.#options.store.reportReadiness(
+      { ...report, revision: entry.key },
+      { card: facts.card, marks: session.marks },
+    );
+  }
+
+  /** The sidecar need not be asked: each heartbeat says everything, only the batch leaves it out. */
+  async #reportAgain(podUid: string): Promise<void> {
+    const session = this.#sessions.get(podUid);
+    if (session?.lastReport === undefined) return;
+    try {
+      await this.#store(session, session.lastReport);
+    } catch (error) {
+      this.#options.logger.debug("state not stored again", { pod: podUid, error });
+    }
+  }
+
+  #heartbeatMs(): number {
+    let targets = 0;
+    for (const entry of this.#options.revisions.all()) targets += entry.targets;
+    return Math.max(MIN_HEARTBEAT_MS, Math.ceil((targets / TARGETS_PER_SECOND) * 1000));
+  }
+}
+
+/** Nothing in it but "still here": a draining pod waits for its answer, and answers are news. */
+function isQuiet(report: PushReport): boolean {
+  return report.kind === "heartbeat" && report.state !== "draining" && report.asked.length === 0;
+}
+
+/** A sidecar may speak for its own pod only, from that pod's address. */
+function checkReport(session: PodSession, report: PushReport, source: string): void {
+  const { facts, entry } = session;
+  if (report.revision !== entry.key) throw refused(`the pod belongs to ${entry.key}`);
+  if (facts.address !== "" && facts.address !== source) {
+    throw refused(`the push came from ${source}, not from the pod's address`);
+  }
+  if (withoutMapping(report.address) !== source) {
+    throw refused(`the push names the address ${report.address}, but came from ${source}`);
+  }
+}
+
+function refused(why: string): PlatformError {
+  return new PlatformError("ERR_PUSH_REFUSED", `Push refused: ${why}.`);
+}

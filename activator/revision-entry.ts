@@ -1,0 +1,49 @@
+/**
+ * What this activator holds of one revision: its configuration, the leases of its running
+ * requests, the tickets of its waiting ones, its counters. Resolved once per request.
+ */
+import type { RevisionConfig, RevisionKey } from "../common/contracts/routing.ts";
+import type { Lease } from "../store/types.ts";
+import { RevisionMetrics } from "./metrics.ts";
+import type { Ticket } from "./ticket.ts";
+
+export class RevisionEntry {
+  readonly key: RevisionKey;
+  /** Null until the store has it. */
+  config: RevisionConfig | null = null;
+  /** Leases of live requests here; what is put back after a loss of the store. */
+  readonly leases = new Map<string, Lease>();
+  readonly tickets = new Map<string, Ticket>();
+  /** Pods of this revision that push to this activator. */
+  readonly pods = new Set<string>();
+  /** Instant of the last request or push. */
+  usedAt: number;
+  /** Instant of the last read of the configuration. */
+  readAt = 0;
+  /** Targets as of the last report; for the heartbeat period. */
+  targets = 0;
+  #metrics: RevisionMetrics;
+
+  constructor(key: RevisionKey, now: number) {
+    this.key = key;
+    this.usedAt = now;
+    this.#metrics = new RevisionMetrics(key, "");
+  }
+
+  get metrics(): RevisionMetrics {
+    return this.#metrics;
+  }
+
+  get busy(): boolean {
+    return this.leases.size > 0 || this.tickets.size > 0;
+  }
+
+  configure(config: RevisionConfig, now: number): void {
+    // The service is known only now; nothing was counted before, since nothing could run.
+    if (this.#metrics.service === "" && config.service !== "") {
+      this.#metrics = new RevisionMetrics(this.key, config.service);
+    }
+    this.config = config;
+    this.readAt = now;
+  }
+}

@@ -1,0 +1,140 @@
+/** The push side: takes what queue-proxies say, and counts what it refuses. */
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { PUSH_PATH } from "../../common/contracts/push.ts";
+import type { PushReport } from "../../common/contracts/push.ts";
+import { PlatformError } from "../../common/errors.ts";
+import type { ErrorCode } from "../../common/errors.ts";
+import type { Logger } from "../../foundation/logger.ts";
+import type { PushIntake } from "../push-intake.ts";
+
+const text = (maxLength: number) => ({ type: "string", maxLength });
+const count = { type: "integer", minimum: 0 };
+const leaseIds = { type: "array", maxItems: 1_024, items: text(256) };
+
+/** As `PushReport`; more fields are allowed, so that a newer sidecar can speak to us. */
+const REPORT_SCHEMA = {
+  type: "object",
+  required: [
+    "kind",
+    "revision",
+    "podUid",
+    "podName",
+    "boot",
+    "sequence",
+    "state",
+    "reason",
+    "address",
+    "port",
+    "capacity",
+    "inFlight",
+    "occupied",
+    "reportsRunning",
+    "asked",
+    "running",
+    "build",
+    "marks",
+  ],
+  properties: {
+    kind: { enum: ["hello", "change", "heartbeat", "goodbye"] },
+    revision: { ...text(512), pattern: "^[^/]+/[^/]+$" },
+    podUid: { ...text(64), minLength: 1 },
+    podName: text(253),
+    boot: { ...count, minimum: 1 },
+    sequence: count,
+    state: { enum: ["starting", "ready", "unready", "draining"] },
+    reason: text(512),
+    address: { ...text(64), minLength: 1 },
+    port: { ...count, minimum: 1, maximum: 65_535 },
+    capacity: count,
+    inFlight: count,
+    occupied: count,
+    reportsRunning: { type: "boolean" },
+    asked: leaseIds,
+    running: leaseIds,
+    build: text(128),
+    marks: { type: "object", additionalProperties: { type: "number" } },
+  },
+} as const;
+
+const BODY_LIMIT_BYTES = 512 * 1024;
+
+/** Refusals by code; the rest is our own fault and answered as such. */
+const STATUS: Partial<Record<ErrorCode, readonly [status: number, reason: string]>> = {
+  ERR_TOKEN_INVALID: [401, "unauthenticated"],
+  ERR_PUSH_REFUSED: [403, "forbidden"],
+  ERR_POD_UNKNOWN: [403, "forbidden"],
+  ERR_STORE_UNAVAILABLE: [503, "store_unavailable"],
+};
+
+export interface PushCounters {
+  accepted: number;
+  readonly refused: Map<string, number>;
+}
+
+export interface PushRouteOptions {
+  readonly intake: PushIntake;
+  readonly counters: PushCounters;
+  readonly logger: Logger;
+}
+
+export async function pushRoutes(app: FastifyInstance, options: PushRouteOptions): Promise<void> {
+  const { intake, counters } = options;
+  app.post(
+    PUSH_PATH,
+    { schema: { body: REPORT_SCHEMA }, bodyLimit: BODY_LIMIT_BYTES },
+    async (request, reply) => {
+      try {
+        const push = {
+          token: bearerOf(request.headers.authorization),
+          // The schema above is this type.
+          report: request.body as PushReport,
+          socket: request.raw.socket,
+        };
+        const answer = await intake.receive(push);
+        counters.accepted += 1;
+        return answer;
+      } catch (error) {
+        return refuse(reply, error, options);
+      }
+    },
+  );
+}
+
+function bearerOf(header: string | undefined): string {
+  const [scheme, token] = (header ?? "").split(" ");
+  if (scheme?.toLowerCase() !== "bearer" || token === undefined || token === "") {
+    throw new PlatformError("ERR_TOKEN_INVALID", "A push needs the pod's token.");
+  }
+  return token;
+}
+
+function refuse(reply: FastifyReply, error: unknown, options: PushRouteOptions): FastifyReply {
+  const { counters, logger } = options;
+  const code: ErrorCode = error instanceof PlatformError ? error.code : "ERR_INTERNAL";
+  const [status, reason] = STATUS[code] ?? [500, "internal"];
+  counters.refused.set(reason, (counters.refused.get(reason) ?? 0) + 1);
+  if (status === 500) logger.error("push failed", { error });
+  else logger.warn("push refused", { reason, error });
+  const message = status === 500 || !(error instanceof Error) ? "internal error" : error.message;
+  return reply.code(status).send({ reason, message });
+}
+
+export function renderPushMetrics(counters: PushCounters, pods: number): string {
+  const lines = [
+    "# HELP pilotlight_pushes_total Pushes that were accepted.",
+    "# TYPE pilotlight_pushes_total counter",
+    `pilotlight_pushes_total ${counters.accepted}`,
+    "# HELP pilotlight_pushes_refused_total Pushes that were refused, by reason.",
+    "# TYPE pilotlight_pushes_refused_total counter",
+  ];
+  for (const [reason, refused] of counters.refused) {
+    lines.push(`pilotlight_pushes_refused_total{reason="${reason}"} ${refused}`);
+  }
+  lines.push(
+    "# HELP pilotlight_pushing_pods Pods that push to this activator.",
+    "# TYPE pilotlight_pushing_pods gauge",
+    `pilotlight_pushing_pods ${pods}`,
+    "",
+  );
+  return lines.join("\n");
+}
