@@ -128,7 +128,9 @@ export class Drainer {
     const now = this.#parts.clock.now();
     const untilNextMs = (decision.nextAt ?? Infinity) - now;
     const isUnconfirmed =
-      this.#signalAt !== undefined && this.#acknowledgedAt === undefined && this.#parts.open() === 0;
+      this.#signalAt !== undefined &&
+      this.#acknowledgedAt === undefined &&
+      this.#parts.open() === 0;
     this.#timer = setTimeout(
       () => {
         if (isUnconfirmed) this.#parts.onUnconfirmed();

@@ -59,10 +59,28 @@ export class RequestMetrics {
     return [
       ...this.#histogram("kn_serving_invocation_duration_seconds", "Duration of requests."),
       ...this.#histogram("http_server_request_duration_seconds", "Duration of requests."),
-      ...(gauges.capacity === 0 ? [] : gauge("kn_serving_queue_depth", "Requests in flight and queued, when the last one started.", this.#depth)),
-      ...gauge("pilotlight_queue_proxy_open_requests", "Requests open to the container.", gauges.open),
-      ...gauge("pilotlight_queue_proxy_waiting_requests", "Requests that wait here.", gauges.waiting),
-      ...gauge("pilotlight_queue_proxy_occupied_slots", "Slots busy for callers that left.", gauges.occupied),
+      ...(gauges.capacity === 0
+        ? []
+        : gauge(
+            "kn_serving_queue_depth",
+            "Requests in flight and queued, when the last one started.",
+            this.#depth,
+          )),
+      ...gauge(
+        "pilotlight_queue_proxy_open_requests",
+        "Requests open to the container.",
+        gauges.open,
+      ),
+      ...gauge(
+        "pilotlight_queue_proxy_waiting_requests",
+        "Requests that wait here.",
+        gauges.waiting,
+      ),
+      ...gauge(
+        "pilotlight_queue_proxy_occupied_slots",
+        "Slots busy for callers that left.",
+        gauges.occupied,
+      ),
       ...gauge("pilotlight_queue_proxy_ready", "1 when the pod is ready.", gauges.isReady ? 1 : 0),
       ...gauge("pilotlight_queue_proxy_boot", "Number of this life.", gauges.boot),
       "# HELP pilotlight_queue_proxy_requests_total Requests with a special end.",

@@ -62,11 +62,7 @@ export function tryTcp(host: string, port: number, timeoutMs: number): Promise<T
 type HttpSpec = Extract<ProbeSpec, { kind: "http" }>;
 type GrpcSpec = Extract<ProbeSpec, { kind: "grpc" }>;
 
-async function tryHttp(
-  spec: HttpSpec,
-  timeoutMs: number,
-  redirects: number,
-): Promise<TryResult> {
+async function tryHttp(spec: HttpSpec, timeoutMs: number, redirects: number): Promise<TryResult> {
   let next: string | undefined;
   const result = await settle(timeoutMs, (done) => {
     const request = requestFor(spec, (status, location) => {
@@ -153,7 +149,8 @@ function tryGrpc(spec: GrpcSpec, timeoutMs: number): Promise<TryResult> {
 /** Length-prefixed `HealthCheckRequest { service = 1 }`; names over 127 bytes take a second byte. */
 function healthRequest(service: string): Buffer {
   const name = Buffer.from(service, "utf8");
-  const length = name.length < 128 ? [name.length] : [(name.length & 0x7f) | 0x80, name.length >> 7];
+  const length =
+    name.length < 128 ? [name.length] : [(name.length & 0x7f) | 0x80, name.length >> 7];
   const message =
     name.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a, ...length]), name]);
   const frame = Buffer.alloc(5);

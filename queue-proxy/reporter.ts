@@ -13,10 +13,7 @@ import { PushConnection } from "./push-connection.ts";
 import { Wake } from "./wake.ts";
 
 /** What a report says of the pod; number, order and answers are the reporter's. */
-export type PodSnapshot = Omit<
-  PushReport,
-  "kind" | "boot" | "sequence" | "asked" | "running"
->;
+export type PodSnapshot = Omit<PushReport, "kind" | "boot" | "sequence" | "asked" | "running">;
 
 export interface ReporterParts {
   readonly directory: ActivatorDirectory;
@@ -199,9 +196,9 @@ export class Reporter {
     if (endpoints.length === 0) return endpoints;
     const last = this.#lastTried;
     const index = endpoints.findIndex((e) => e.host === last?.host && e.port === last.port);
-    const first =
-      index < 0 ? Math.floor(this.#parts.random() * endpoints.length) : index + 1;
-    return endpoints.map((_, i) => endpoints[(first + i) % endpoints.length] ?? endpoints[0])
+    const first = index < 0 ? Math.floor(this.#parts.random() * endpoints.length) : index + 1;
+    return endpoints
+      .map((_, i) => endpoints[(first + i) % endpoints.length] ?? endpoints[0])
       .filter((endpoint) => endpoint !== undefined);
   }
 

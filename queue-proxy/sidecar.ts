@@ -82,7 +82,10 @@ export class Sidecar {
     await listen(admin, host, ADMIN_PORT);
     const pages = await startPages({ path: this.#path, host, boot: () => this.#reporter.boot });
     this.#servers = [admin, ...pages];
-    logger.info("started", { port: config.servingPort, startMs: Math.round(clock.now() - sidecarAt) });
+    logger.info("started", {
+      port: config.servingPort,
+      startMs: Math.round(clock.now() - sidecarAt),
+    });
     if (this.#path.podUid() === "") {
       logger.warn("no pod token: readiness cannot be pushed and leased requests are refused");
     }

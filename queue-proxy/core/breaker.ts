@@ -99,7 +99,8 @@ export class Breaker {
 
   /** The two queues take turns, so that neither starves the other. */
   #next(): Entrant | undefined {
-    const fromLocal = this.#local.size > 0 && (this.#stock.size === 0 || this.#lastFrom === "stock");
+    const fromLocal =
+      this.#local.size > 0 && (this.#stock.size === 0 || this.#lastFrom === "stock");
     this.#lastFrom = fromLocal ? "local" : "stock";
     if (fromLocal) return this.#local.shift();
     const [first] = this.#stock;

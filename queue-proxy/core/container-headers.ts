@@ -108,7 +108,8 @@ function connectionTokens(headers: readonly string[]): ReadonlySet<string> | und
     if ((headers[index] ?? "").toLowerCase() !== "connection") continue;
     for (const token of (headers[index + 1] ?? "").split(",")) {
       const name = token.trim().toLowerCase();
-      if (name === "close" || name === "keep-alive" || name === "upgrade" || name === "te") continue;
+      if (name === "close" || name === "keep-alive" || name === "upgrade" || name === "te")
+        continue;
       (tokens ??= new Set()).add(name);
     }
   }

@@ -76,7 +76,8 @@ export function decideDrain(facts: DrainFacts): DrainDecision {
     };
   }
   const quietAt = Math.max(facts.idleSinceAt, quietUntil(facts, signalAt));
-  const leaveAt = Math.min(mayLeaveAt(facts, quietAt), Math.max(endAt, facts.idleSinceAt)) + LINGER_MS;
+  const leaveAt =
+    Math.min(mayLeaveAt(facts, quietAt), Math.max(endAt, facts.idleSinceAt)) + LINGER_MS;
   return {
     phase: "draining",
     releaseHook: overdue || now >= quietAt,

@@ -25,7 +25,9 @@ export function encodeStat(stat: Stat): Buffer {
     [6, stat.processUptimeSeconds],
   ];
   const parts = [
-    ...(name.length > 0 ? [Buffer.from([tag(1, LENGTH_DELIMITED)]), varint(name.length), name] : []),
+    ...(name.length > 0
+      ? [Buffer.from([tag(1, LENGTH_DELIMITED)]), varint(name.length), name]
+      : []),
     ...doubles.filter(([, value]) => value !== 0).map(([field, value]) => double(field, value)),
   ];
   return Buffer.concat(parts);
