@@ -71,9 +71,12 @@ async function look(
   const lastAt = memory.history.last?.at ?? 0;
   const due = lastAt - memory.recordedAt >= RECORD_EVERY_US || memory.trigger === "tick";
   const observed = await observe(options, revision, inForce.settings, due ? "record" : "look");
-  if (due) memory.recordedAt = observed.figures.at;
   takeFigures(memory, observed.figures, inForce.settings.windowMs);
-  for (const uid of observed.figures.evicted) memory.toReplace.add(uid);
+  // Only a recording read takes the list of evicted targets; a look would name them twice.
+  if (due) {
+    memory.recordedAt = observed.figures.at;
+    for (const uid of observed.figures.evicted) memory.toReplace.add(uid);
+  }
   return observed;
 }
 

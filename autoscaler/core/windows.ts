@@ -21,8 +21,11 @@ export interface LoadMean {
 
 const US_PER_MS = 1_000;
 const US_PER_SECOND = 1_000_000;
-/** A single arrival in the first 10 ms is not 100 per second: rates are per whole second at least. */
-const MIN_RATE_SPAN_US = US_PER_SECOND;
+/**
+ * A record of 10 ms says nothing: one arrival in it is not 100 per second, and a request that waits
+ * for the moment is not load. Means are over a whole second at least, as stock's buckets are.
+ */
+const MIN_SPAN_US = US_PER_SECOND;
 /** Weights of stock's weighted-exponential mean: the oldest bucket of a window counts 0.0001. */
 const OLDEST_WEIGHT = 0.0001;
 const MIN_WEIGHT = 0.2;
@@ -103,10 +106,10 @@ export class LoadHistory {
   #between(from: number, until: number): LoadMean {
     if (until <= from) return { concurrency: 0, rate: 0 };
     const [start, end] = [this.#totalsAt(from), this.#totalsAt(until)];
-    const span = until - from;
+    const span = Math.max(until - from, MIN_SPAN_US);
     return {
       concurrency: (end.concurrencyIntegral - start.concurrencyIntegral) / span,
-      rate: ((end.arrivals - start.arrivals) * US_PER_SECOND) / Math.max(span, MIN_RATE_SPAN_US),
+      rate: ((end.arrivals - start.arrivals) * US_PER_SECOND) / span,
     };
   }
 
