@@ -3,6 +3,7 @@
  * sidecar uses the same ports as in a cluster, and a user port that is free on every address.
  */
 import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { PlatformError } from "../common/errors.ts";
 import type { Random } from "../common/random.ts";
 
@@ -66,5 +67,18 @@ export async function isFree(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     server.once("error", () => resolve(false));
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+/** The wished port where it is free, else any; 0 wishes for nothing. */
+export async function findFreePort(host: string, wished: number): Promise<number> {
+  if (wished > 0 && (await isFree(host, wished))) return wished;
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port: 0, exclusive: true }, () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
   });
 }

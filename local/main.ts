@@ -1,16 +1,27 @@
 /**
- * The whole platform on one machine: wires the store, the activators, the same controller as in a
- * cluster with local adapters, and the dashboard. The order of `#parts` is the order of the start;
- * the stop goes the other way, so that pods drain while activators and store still serve.
+ * The whole platform on one machine: the store, the activators, the same controller as in a
+ * cluster with local adapters, and the dashboard. `startPlatform` is its whole face.
  */
-import type { Lifecycle, Part } from "../foundation/lifecycle.ts";
-import { createLifecycle } from "../foundation/lifecycle.ts";
+import { systemClock } from "../foundation/clock.ts";
 import { createLogger } from "../foundation/logger.ts";
 import type { Logger } from "../foundation/logger.ts";
-import { LocalPlatform } from "./platform.ts";
+import { openBase } from "./base.ts";
+import { startControl } from "./control.ts";
+import { PlatformEvents } from "./platform-events.ts";
 import type { PlatformEvent, PlatformUrls, ServiceSummary } from "./platform-types.ts";
+import type { PodSummary } from "./pod-types.ts";
+import { announce } from "./presence.ts";
+import { claimPort, openServing, startServing } from "./serving.ts";
+import type { Serving } from "./serving.ts";
+import { StopList } from "./stop-list.ts";
 
 export type { PlatformEvent, PlatformUrls, ServiceSummary } from "./platform-types.ts";
+
+export const DEFAULT_PORT = 8080;
+export const DEFAULT_RUN_FOLDER = ".pilotlight/run";
+/** Longest time that requests in flight get when the platform is asked to stop. */
+export const DEFAULT_STOP_GRACE_MS = 10_000;
+const DEFAULT_ACTIVATORS = 2;
 
 export interface PlatformOptions {
   /** Service files, or folders of them. */
@@ -25,20 +36,67 @@ export interface PlatformOptions {
   readonly activatorCount?: number;
   /** Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Applies changes of the files while it runs. Default `watch`. */
-  readonly files_?: never;
-  readonly changes?: "watch" | "ignore";
   readonly onEvent?: (event: PlatformEvent) => void;
-  /** The controller's log; default: warnings and worse on standard error. */
+  /** Default: warnings and worse on standard error. */
   readonly logger?: Logger;
 }
 
 export interface Platform {
   readonly urls: PlatformUrls;
   readonly runFolder: string;
+  /** Which store serves, in words. */
+  readonly store: string;
   services(): readonly ServiceSummary[];
+  pods(): readonly PodSummary[];
   /** Calls for each event from now on; answers the function that ends that. */
   onEvent(listener: (event: PlatformEvent) => void): () => void;
-  /** Drains pods for at most `graceMs` (default 10 s). A second call with less hurries the first. */
+  /** Drains pods for at most `graceMs`. A second call with less hurries the first. */
   stop(graceMs?: number): Promise<void>;
+}
+
+/** Resolves when requests are taken; rejects, with nothing left running, when a part cannot start. */
+export async function startPlatform(options: PlatformOptions): Promise<Platform> {
+  const logger = options.logger ?? createLogger({ name: "pilotlight", level: "warn" });
+  const events = new PlatformEvents(systemClock);
+  const stops = new StopList(logger);
+  if (options.onEvent !== undefined) events.listen(options.onEvent);
+  try {
+    const base = await openBase({
+      runFolder: options.runFolder ?? DEFAULT_RUN_FOLDER,
+      env: options.env ?? process.env,
+      logger,
+      events,
+      stops,
+    });
+    const serving = openServing(base, {
+      port: await claimPort(options.port ?? DEFAULT_PORT),
+      activatorCount: options.activatorCount ?? DEFAULT_ACTIVATORS,
+    });
+    await startServing(serving);
+    const control = await startControl(serving, options.files);
+    const urls = await announce(serving, control, options.dashboardPort ?? null);
+    return platformOf(serving, urls);
+  } catch (error) {
+    await stops.stopAll();
+    throw error;
+  }
+}
+
+function platformOf(serving: Serving, urls: PlatformUrls): Platform {
+  const { base, pods, grace } = serving;
+  return {
+    urls,
+    runFolder: base.folder.path,
+    store: base.server.description,
+    services: () => serving.summaries(),
+    pods: () => pods.summaries(),
+    onEvent: (listener) => base.events.listen(listener),
+    stop: async (graceMs = DEFAULT_STOP_GRACE_MS) => {
+      // While the first call drains the pods, a second one hurries them.
+      if (grace.stopping) void pods.stop(graceMs);
+      grace.ms = graceMs;
+      grace.stopping = true;
+      await base.stops.stopAll();
+    },
+  };
 }

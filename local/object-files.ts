@@ -8,7 +8,14 @@ import type { RouteTable } from "../common/contracts/local-run.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { Launch } from "./launch.ts";
 import type { PodPlan } from "./pod-types.ts";
-import { admit, applyDefinition, latestReady, reachableNames, routesOf } from "./revisions.ts";
+import {
+  admit,
+  applyDefinition,
+  latestReady,
+  reachableNames,
+  routesOf,
+  trafficShares,
+} from "./revisions.ts";
 import type { RevisionRecord, ServiceRecord } from "./revisions.ts";
 import type { ServiceDefinition } from "./service-types.ts";
 import { settingsOf, withLiveKeys } from "./settings-check.ts";
@@ -142,6 +149,11 @@ export class ServiceBook implements ObjectSource {
   }
 }
 
+function share(service: ServiceRecord, revision: RevisionRecord): number {
+  const target = trafficShares(service).find((entry) => entry.revision === revision.name);
+  return (target?.percent ?? 0) / 100;
+}
+
 function scaledRevision(service: ServiceRecord, revision: RevisionRecord): ScaledRevision {
   const { definition } = service;
   const { template } = revision;
@@ -156,6 +168,8 @@ function scaledRevision(service: ServiceRecord, revision: RevisionRecord): Scale
     responseStartTimeoutSeconds: template.responseStartTimeoutSeconds,
     idleTimeoutSeconds: template.idleTimeoutSeconds,
     protocol: template.container.protocol,
+    trafficShare: share(service, revision),
+    initialised: revision.admitted,
     reachable: reachableNames(service).has(revision.name),
     createdAt: revision.createdAt,
   };

@@ -9,6 +9,7 @@ import type { ServiceBook } from "./object-files.ts";
 import type { ServiceSummary, StatusRecord } from "./platform-types.ts";
 import { serviceHost, trafficShares } from "./revisions.ts";
 import type { RevisionRecord, ServiceRecord } from "./revisions.ts";
+import type { PodSummary } from "./pod-types.ts";
 import { RUN_FILES } from "./run-folder.ts";
 import type { RunFolder } from "./run-folder.ts";
 
@@ -69,10 +70,6 @@ function summarizeRevision(parts: RevisionParts): ServiceSummary["revisions"][nu
   const { service, revision, sources, status } = parts;
   const share = trafficShares(service).find((target) => target.revision === revision.name);
   const pods = sources.pods.summaries().filter((pod) => pod.key === revision.key);
-  const condition = status?.conditions.find(
-    (candidate) => candidate.status === "False" && candidate.reason !== "NoTraffic",
-  );
-  const failing = pods.find((pod) => pod.failure !== null)?.failure;
   return {
     key: revision.key,
     name: revision.name,
@@ -80,9 +77,16 @@ function summarizeRevision(parts: RevisionParts): ServiceSummary["revisions"][nu
     command: revision.launch.shown,
     desiredScale: status?.desiredScale ?? 0,
     containerConcurrency: revision.template.containerConcurrency,
-    problem: failing?.message ?? (condition?.type === "Ready" ? condition.message : ""),
+    problem: problemOf(pods, status),
     pods,
   };
+}
+
+function problemOf(pods: readonly PodSummary[], status: ScalerStatus | undefined): string {
+  const failing = pods.find((pod) => pod.failure !== null)?.failure;
+  if (failing !== undefined && failing !== null) return failing.message;
+  const ready = status?.conditions.find(({ type }) => type === "Ready");
+  return ready?.status === "False" ? ready.message : "";
 }
 
 /** Writes `status.json` a moment after each change. */

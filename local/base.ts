@@ -1,0 +1,68 @@
+/** What everything else of a local platform stands on: run folder, watchdog, gate, secret, store. */
+import { fileURLToPath } from "node:url";
+import { randomBytes } from "node:crypto";
+import type { Logger } from "../foundation/logger.ts";
+import { createStore } from "../store/store.ts";
+import type { StoreHandle } from "../store/store.ts";
+import type { PlatformEvents } from "./platform-events.ts";
+import { createRunSecret } from "./pod-identity.ts";
+import { openReadinessGate } from "./readiness-gate.ts";
+import type { ReadinessGate } from "./readiness-gate.ts";
+import { openRunFolder, RUN_FILES, writeWhole } from "./run-folder.ts";
+import type { RunFolder } from "./run-folder.ts";
+import type { StopList } from "./stop-list.ts";
+import { startStore } from "./valkey.ts";
+import type { LocalStore } from "./valkey.ts";
+import { startWatchdog } from "./watchdog.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+/** Node keeps the stripped and compiled sources of sidecars and activators here between runs. */
+const COMPILE_CACHE = fileURLToPath(new URL("../.cache/compile", import.meta.url));
+/** The first connection may wait for a server that loads. */
+const STORE_TIMEOUT_MS = 2_000;
+
+export interface BaseOptions {
+  readonly runFolder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly logger: Logger;
+  readonly events: PlatformEvents;
+  readonly stops: StopList;
+}
+
+export interface Base extends BaseOptions {
+  readonly folder: RunFolder;
+  readonly watchdog: Watchdog;
+  readonly gate: ReadinessGate;
+  readonly secret: string;
+  readonly server: LocalStore;
+  readonly store: StoreHandle;
+  readonly storePrefix: string;
+  readonly compileCache: string;
+}
+
+export async function openBase(options: BaseOptions): Promise<Base> {
+  const { stops, env, events, logger } = options;
+  const folder = await openRunFolder(options.runFolder);
+  stops.add("run folder", () => folder.remove());
+  const watchdog = await startWatchdog(folder.path);
+  stops.add("watchdog", () => watchdog.stop());
+  const gate = await openReadinessGate();
+  stops.add("readiness gate", () => gate.close());
+  const secret = createRunSecret();
+  await writeWhole(folder.at(RUN_FILES.secret), secret);
+  const onWarning = (text: string): void => events.warn(text);
+  const server = await startStore({ folder, watchdog, env, onWarning });
+  stops.add("store server", () => server.stop());
+  // Of this run alone: a server that several runs share must not mix them up.
+  const storePrefix = `pilotlight-${randomBytes(4).toString("hex")}:`;
+  const store = createStore({
+    url: server.url,
+    prefix: storePrefix,
+    logger,
+    timeoutMs: STORE_TIMEOUT_MS,
+  });
+  stops.add("store client", () => store.close());
+  await store.ready();
+  const compileCache = COMPILE_CACHE;
+  return { ...options, folder, watchdog, gate, secret, server, store, storePrefix, compileCache };
+}

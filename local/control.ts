@@ -1,0 +1,45 @@
+/** The deciding side of a local platform: the cluster's controller, fed from files that are watched. */
+import { createAutoscaler } from "../autoscaler/controller.ts";
+import type { Autoscaler } from "../autoscaler/controller.ts";
+import { createRandom } from "../common/random.ts";
+import { systemClock } from "../foundation/clock.ts";
+import { watchFiles } from "./file-watch.ts";
+import { Loader } from "./loader.ts";
+import { expandPaths } from "./service-files.ts";
+import type { Serving } from "./serving.ts";
+import { LOCAL_DEFAULTS } from "./settings-check.ts";
+
+export interface Control {
+  readonly autoscaler: Autoscaler;
+  /** All service files, folders expanded. */
+  readonly files: readonly string[];
+}
+
+export async function startControl(serving: Serving, paths: readonly string[]): Promise<Control> {
+  const { base, book, pods, statuses } = serving;
+  const files = await expandPaths(paths);
+  const loader = new Loader({
+    book,
+    hostEnv: base.env,
+    onError: (finding) => base.events.finding("error", finding),
+    onWarning: (finding) => base.events.finding("warning", finding),
+  });
+  await loader.load(files);
+  await serving.routes.write();
+  const autoscaler = createAutoscaler({
+    store: base.store.store,
+    subscriber: base.store.subscriber,
+    objects: book,
+    scale: pods,
+    status: statuses,
+    clock: systemClock,
+    random: createRandom(process.pid),
+    logger: base.logger,
+    defaults: LOCAL_DEFAULTS,
+  });
+  base.stops.add("autoscaler", () => autoscaler.stop());
+  await autoscaler.start();
+  const watch = watchFiles(files, (changed) => void loader.load(changed));
+  base.stops.add("file watch", () => watch.close());
+  return { autoscaler, files };
+}

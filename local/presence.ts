@@ -1,0 +1,79 @@
+/** How others find a running platform: the dashboard, and `run.json` for the command line. */
+import { readFileSync } from "node:fs";
+import type { RunRecord } from "../common/contracts/local-run.ts";
+import { createDashboard } from "../dashboard/server.ts";
+import { systemClock } from "../foundation/clock.ts";
+import { findFreePort } from "./addresses.ts";
+import type { Control } from "./control.ts";
+import { activatorFacts, scalerFacts, serviceFacts } from "./dashboard-facts.ts";
+import type { PlatformUrls } from "./platform-types.ts";
+import { RUN_FILES } from "./run-folder.ts";
+import { HOST } from "./serving.ts";
+import type { Serving } from "./serving.ts";
+
+export async function announce(
+  serving: Serving,
+  control: Control,
+  dashboardPort: number | null,
+): Promise<PlatformUrls> {
+  const { base } = serving;
+  const startedAt = systemClock.now();
+  const ingress = `http://${HOST}:${serving.port}`;
+  const dashboard = createDashboard({
+    clock: systemClock,
+    logger: base.logger,
+    run: {
+      mode: "local",
+      startedAt,
+      ingressUrl: ingress,
+      storeUrl: withoutPassword(base.server.url),
+      version: readVersion(),
+    },
+    services: () => serviceFacts(serving.summaries(), serving.book),
+    store: base.store.store,
+    scaler: (key) => scalerFacts(control.autoscaler, key),
+    activators: () => activatorFacts(serving.activators),
+  });
+  const port = await findFreePort(HOST, dashboardPort ?? serving.port + 1);
+  await dashboard.listen({ host: HOST, port });
+  base.stops.add("dashboard", () => dashboard.close());
+  const urls = { ingress, dashboard: `http://${HOST}:${port}` };
+  const write = (): Promise<void> =>
+    base.folder.writeJson(RUN_FILES.run, runRecord(serving, control, { urls, startedAt }));
+  await write();
+  // Activators that were started again have other ports; the last write of a run may come too late.
+  serving.onActivators.add(() => void write().catch(() => undefined));
+  return urls;
+}
+
+function runRecord(
+  serving: Serving,
+  control: Control,
+  at: { readonly urls: PlatformUrls; readonly startedAt: number },
+): RunRecord {
+  const { base, activators } = serving;
+  return {
+    pid: process.pid,
+    startedAt: at.startedAt,
+    ingressUrl: at.urls.ingress,
+    dashboardUrl: at.urls.dashboard,
+    storeUrl: base.server.url,
+    storePrefix: base.storePrefix,
+    storePid: base.server.pid,
+    activators: activators.records(),
+    files: control.files,
+  };
+}
+
+export function withoutPassword(url: string): string {
+  const parsed = new URL(url);
+  parsed.username = "";
+  parsed.password = "";
+  return parsed.toString();
+}
+
+export function readVersion(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  const { version } = JSON.parse(text) as { version?: string };
+  return version ?? "unknown";
+}
