@@ -6,6 +6,9 @@ import type { Clock } from "../common/clock.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { RoutingStore } from "../store/types.ts";
+import type { ActivatorInfo, RunInfo, ScalerInfo, ServiceInfo } from "./facts.ts";
+
+export type * from "./facts.ts";
 
 export interface DashboardParts {
   readonly clock: Clock;
@@ -26,60 +29,3 @@ export type StoreReader = Pick<
   RoutingStore,
   "readFigures" | "readTargets" | "readColdStarts" | "listRevisions"
 >;
-
-export interface RunInfo {
-  readonly mode: "local" | "cluster";
-  /** Instant, ms since the epoch. */
-  readonly startedAt: number;
-  /** Base URL on which services answer. */
-  readonly ingressUrl: string;
-  /** Shown as it is, so without a password. */
-  readonly storeUrl: string;
-  readonly version: string;
-}
-
-export interface ServiceInfo {
-  readonly namespace: string;
-  readonly name: string;
-  readonly url: string;
-  readonly revisions: readonly RevisionInfo[];
-}
-
-export interface RevisionInfo {
-  readonly key: RevisionKey;
-  readonly name: string;
-  /** Share of the traffic of the service, 0 to 100. */
-  readonly percent: number;
-  /** Slots per pod; 0 means no limit. */
-  readonly containerConcurrency: number;
-  /** Upper bound of pods; 0 means no limit. */
-  readonly maxScale: number;
-  readonly minScale: number;
-  /** Why pods do not start, in a sentence; empty when all is well. */
-  readonly problem: string;
-}
-
-export interface ScalerInfo {
-  /** Pods wanted. */
-  readonly desiredScale: number;
-  /** Recent decisions, oldest first; the dashboard shows the last twenty. */
-  readonly decisions: readonly DecisionInfo[];
-}
-
-export interface DecisionInfo {
-  /** Instant, ms since the epoch. */
-  readonly at: number;
-  readonly from: number;
-  readonly to: number;
-  /** In words, e.g. `3 requests wait and no pod is ready`. */
-  readonly reason: string;
-}
-
-export interface ActivatorInfo {
-  readonly id: string;
-  readonly url: string;
-  readonly state: "ready" | "degraded" | "down";
-  /** In words; empty when all is well. */
-  readonly reason: string;
-  readonly pid?: number;
-}

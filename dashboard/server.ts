@@ -42,7 +42,8 @@ export function createDashboard(parts: DashboardParts): FastifyInstance {
     // Files of a run may change with the next version; ETags make the check cheap.
     cacheControl: false,
     setHeaders: (reply) => void reply.header("cache-control", "no-cache"),
-    allowedPath: (path) => !path.endsWith("tsconfig.json"),
+    // Types and their configuration lie beside the page's modules and are no part of it.
+    allowedPath: (path) => !/\.(ts|json)$/.test(path),
   });
   return app;
 }

@@ -5,7 +5,8 @@
 import { errorText } from "../common/errors.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { RevisionFigures } from "../store/types.ts";
-import type { ActivatorInfo, DashboardParts, RevisionInfo } from "./ports.ts";
+import type { ActivatorInfo, RevisionInfo } from "./facts.ts";
+import type { DashboardParts } from "./ports.ts";
 import { COLD_START_ROWS, revisionView, serviceView } from "./view.ts";
 import type { RevisionReading, RevisionView, Snapshot, StoreHealth } from "./view.ts";
 

@@ -12,7 +12,7 @@ import type {
   RunInfo,
   ScalerInfo,
   ServiceInfo,
-} from "./ports.ts";
+} from "./facts.ts";
 
 /** Rows per revision in a snapshot; a page cannot show more in a useful way. */
 export const TARGET_ROWS = 200;

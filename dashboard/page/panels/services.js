@@ -1,0 +1,97 @@
+/** All services: state, pods, load, and the last two minutes in small. */
+import { h } from "../lib/dom.js";
+import { plural } from "../lib/format.js";
+import { routeTo, sumLoad } from "../lib/state.js";
+import { sparkline } from "../lib/sparkline.js";
+import { countWords, empty, panel, podBlock, serviceState } from "./words.js";
+
+/** More blocks than this say less than their number. */
+const MOST_BLOCKS = 24;
+
+/** @param {import("../types.ts").PageState} state */
+export function services(state) {
+  const list = state.snapshot?.services ?? [];
+  if (list.length === 0) {
+    return panel(
+      "Services",
+      empty("No service is deployed.", "Start some with: pilotlight up examples/"),
+    );
+  }
+  const head = ["Service", "State", "Pods", "Running", "Waiting", "Ready / wanted", "Last 2 min"];
+  return panel(
+    "Services",
+    h(
+      "table",
+      { class: "services" },
+      h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
+      h("tbody", {}, ...list.map((service) => row(service, state))),
+    ),
+  );
+}
+
+/**
+ * @param {import("../types.ts").ServiceView} service
+ * @param {import("../types.ts").PageState} state
+ */
+function row(service, state) {
+  const { revisions } = service;
+  const waiting = sumLoad(revisions, (load) => load.waiting);
+  const ready = sumLoad(revisions, (load) => load.targetsByState.ready);
+  const wanted = revisions.reduce((sum, { desiredScale }) => sum + desiredScale, 0);
+  const series = revisions
+    .map(({ key }) => state.history[key])
+    .find((entry) => entry !== undefined);
+  return h(
+    "tr",
+    { "data-key": `${service.namespace}/${service.name}` },
+    h(
+      "th",
+      { scope: "row" },
+      h("a", { class: "name", href: routeTo(service) }, service.name),
+      h("span", { class: "soft mono" }, service.url.replace(/^https?:\/\//, "")),
+    ),
+    cell(
+      "State",
+      serviceState(service.state),
+      service.problem !== "" && h("span", { class: "problem" }, service.problem),
+    ),
+    cell("Pods", pods(service)),
+    cell(
+      "Running",
+      h(
+        "span",
+        { class: "number" },
+        sumLoad(revisions, (load) => load.running),
+      ),
+    ),
+    cell("Waiting", h("span", { class: waiting > 0 ? "number hot" : "number" }, waiting)),
+    cell("Ready / wanted", h("span", { class: "number" }, `${ready} / ${wanted}`)),
+    h(
+      "td",
+      { class: "spark-cell" },
+      series === undefined ? "" : sparkline(series, state.snapshot?.at ?? 0),
+    ),
+  );
+}
+
+/** @param {string} label @param {...(Element | false)} content */
+function cell(label, ...content) {
+  return h("td", { "data-label": label }, h("div", {}, ...content));
+}
+
+/** @param {import("../types.ts").ServiceView} service */
+function pods({ revisions }) {
+  const targets = revisions.flatMap((revision) => revision.targets);
+  const total = revisions.reduce((sum, { targetCount }) => sum + targetCount, 0);
+  const words = revisions.map(({ load }) =>
+    load === null ? "unknown" : countWords(load.targetsByState),
+  );
+  if (total === 0) return h("span", { class: "soft" }, "none");
+  const rest = total - Math.min(targets.length, MOST_BLOCKS);
+  return h(
+    "span",
+    { class: "pods", role: "img", "aria-label": `${plural(total, "pod")}: ${words.join("; ")}` },
+    ...targets.slice(0, MOST_BLOCKS).map(podBlock),
+    rest > 0 && h("span", { class: "soft" }, `and ${rest} more`),
+  );
+}

@@ -1,0 +1,57 @@
+/** Targets of a revision: state, address, load, since when and why. */
+import { h } from "../lib/dom.js";
+import { ago, plural, roughly } from "../lib/format.js";
+import { TARGET_ORDER, empty, panel, podBlock, slots, targetState } from "./words.js";
+
+/**
+ * @param {readonly import("../types.ts").RevisionView[]} revisions
+ * @param {number} nowAt
+ */
+export function targets(revisions, nowAt) {
+  const rows = revisions
+    .flatMap((revision) => revision.targets)
+    .toSorted((a, b) => TARGET_ORDER.indexOf(a.state) - TARGET_ORDER.indexOf(b.state));
+  const total = revisions.reduce((sum, { targetCount }) => sum + targetCount, 0);
+  if (total === 0)
+    return panel(
+      "Targets",
+      empty("No pod runs.", "A request starts one; until then nothing costs anything."),
+    );
+  const head = ["Pod", "State", "In flight", "Since", "Last report", "Card", "Address"];
+  return panel(
+    "Targets",
+    h(
+      "table",
+      { class: "targets" },
+      h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
+      h("tbody", {}, ...rows.map((row) => targetRow(row, nowAt))),
+    ),
+    total > rows.length &&
+      h("p", { class: "hint" }, `${plural(total - rows.length, "more target")} not listed.`),
+  );
+}
+
+/** @param {import("../../view.ts").TargetRow} target @param {number} nowAt */
+function targetRow(target, nowAt) {
+  const { uid, podName, state, reason, changedAt, reportedAt, card, address } = target;
+  return h(
+    "tr",
+    { "data-key": uid },
+    h(
+      "th",
+      { scope: "row", class: "mono" },
+      h("span", { class: "with-block" }, podBlock(target), podName),
+    ),
+    cell("State", targetState(state), reason !== "" && h("span", { class: "soft" }, reason)),
+    cell("In flight", slots(target)),
+    cell("Since", changedAt > 0 && roughly(Math.max(0, nowAt - changedAt))),
+    cell("Last report", reportedAt > 0 ? ago(Math.max(0, nowAt - reportedAt)) : "none yet"),
+    cell("Card", card),
+    cell("Address", h("span", { class: "mono" }, address)),
+  );
+}
+
+/** @param {string} label @param {...(Element | string | false)} content */
+function cell(label, ...content) {
+  return h("td", { "data-label": label }, h("div", {}, ...content));
+}
