@@ -25,6 +25,8 @@ export class ClientConnection {
   readonly remoteAddress: string;
   readonly remotePort: number;
   readonly open = new Set<OpenExchange>();
+  /** The last answer of this connection is decided: requests behind it are not served. */
+  isClosing = false;
   #refusal: OwnAnswer | undefined;
 
   constructor(socket: Socket) {
@@ -35,6 +37,7 @@ export class ClientConnection {
 
   /** What arrived is no HTTP: answers after the exchanges that were read before it, and closes. */
   refuse(answer: OwnAnswer): void {
+    this.isClosing = true;
     const broken = [...this.open].find((exchange) => !exchange.isBodyComplete);
     this.socket.pause();
     if (broken !== undefined) return broken.refuseBody(answer);

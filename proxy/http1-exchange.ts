@@ -190,6 +190,8 @@ export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
   destroyClient(): void {
     if (this.#isClosed || this.#response.writableFinished) return;
     const { socket } = this.#context.connection;
+    // What was answered so far still goes out; it may wait for the end of this tick.
+    while (socket.writableCorked > 0) socket.uncork();
     // Without a length only a reset tells the client that the end is not the end of the answer.
     if (this.head.httpVersion === "1.0") socket.resetAndDestroy();
     else if (this.#switched !== undefined || this.#response.socket !== null) socket.destroy();
@@ -212,6 +214,7 @@ export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
     const isKeepable = !isBodyOpen || (rest >= 0 && rest <= KEEPABLE_REST_BYTES);
     const mustClose = wantsClose || !isKeepable || this.#context.isStopping();
     if (!mustClose) return;
+    this.#context.connection.isClosing = true;
     headers.push("Connection", "close");
     if (!isBodyOpen) return;
     const { socket } = this.#context.connection;

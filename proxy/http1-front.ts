@@ -149,7 +149,7 @@ class Http1Front implements Front {
 
   #dispatch(messages: NodeMessages, kind: "plain" | "upgrade"): void {
     const connection = this.#connections.get(messages.request.socket);
-    if (connection === undefined) return;
+    if (connection === undefined || connection.isClosing) return;
     const { remoteAddress, remotePort } = connection;
     const origin = { remoteAddress, remotePort, isUpgrade: kind === "upgrade" };
     const read = readRequestHead(messages.request, origin);
@@ -194,6 +194,9 @@ class Http1Front implements Front {
     const answer = this.#hooks.onRefused(reason);
     const body = Buffer.from(answer.body);
     const { socket } = request;
+    const connection = this.#connections.get(socket);
+    if (connection === undefined || connection.isClosing) return;
+    connection.isClosing = true;
     socket.destroySoon = () => lingerAndClose(socket);
     response.writeHead(answer.status, STATUS_CODES[answer.status] ?? "", [
       ...answer.headers,
@@ -207,11 +210,13 @@ class Http1Front implements Front {
 
   #refuseBytes(reason: RefusedReason, socket: Duplex): void {
     const connection = this.#connections.get(socket);
-    if (connection === undefined || socket.writableEnded) socket.destroy();
-    else connection.refuse(this.#hooks.onRefused(reason));
+    if (connection === undefined) socket.destroy();
+    else if (!connection.isClosing) connection.refuse(this.#hooks.onRefused(reason));
   }
 
   #onClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    // Bytes behind a request that ends the connection: its answer still counts, they do not.
+    if (error.code === "HPE_CLOSED_CONNECTION") return;
     const reason = refusedReason(error.code);
     if (reason === undefined) socket.destroy();
     else this.#refuseBytes(reason, socket);
