@@ -134,8 +134,8 @@ describe("the configuration in the store", () => {
     world.apply(scaledRevision({ annotations: AT_ZERO }));
     await autoscaler.start();
     await configured();
+    await eventually(() => world.lastStatus() !== undefined);
     await server.admin.flushall();
-    expect(await handle.store.readRevision(SERVICE_KEY)).toBeNull();
     await eventually(() => handle.store.readRevision(SERVICE_KEY), {
       timeoutMs: 9_000,
       what: "the configuration comes back with a resync",

@@ -1,9 +1,6 @@
 /** The stock algorithm, row by row against values produced by the stock code itself. */
 import { describe, expect, test } from "vitest";
-import {
-  activeCondition,
-  isInitialised,
-} from "../../../autoscaler/core/conditions.ts";
+import { activeCondition, isInitialised } from "../../../autoscaler/core/conditions.ts";
 import { TimedBuckets } from "../../../autoscaler/core/kpa/buckets.ts";
 import { recordDelay } from "../../../autoscaler/core/kpa/delay-window.ts";
 import type { DelayEntry } from "../../../autoscaler/core/kpa/delay-window.ts";
