@@ -3,16 +3,14 @@
  * them, the WebSocket client, pulls in 40 ms of other modules. Asking for the module object does
  * not, and this process starts inside every cold start.
  */
-import type { Agent, Server, ServerResponse } from "node:http";
+import type * as Http from "node:http";
+import type * as Http2 from "node:http2";
 
-type Http = typeof import("node:http");
-type Http2 = typeof import("node:http2");
-
-export const http: Http = process.getBuiltinModule("node:http");
+export const http: typeof Http = process.getBuiltinModule("node:http");
 
 /** Loaded when first used: only gRPC probes and HTTP/2 detection need it. */
-export function http2(): Http2 {
+export function http2(): typeof Http2 {
   return process.getBuiltinModule("node:http2");
 }
 
-export type { Agent, Server, ServerResponse };
+export type { Agent, Server, ServerResponse } from "node:http";

@@ -3,21 +3,24 @@
  * set of those that are open. One object, made once, handed to each flow.
  */
 import type { Clock } from "../common/clock.ts";
-import type { Logger } from "../foundation/logger.ts";
 import type { Exchange } from "../proxy/types.ts";
 import type { QueueProxyConfig } from "./config.ts";
-import type { Breaker } from "./core/breaker.ts";
-import type { Occupancy } from "./core/occupancy.ts";
-import type { Readiness } from "./core/readiness.ts";
-import type { RequestStats } from "./core/request-stats.ts";
-import type { Drainer } from "./drainer.ts";
-import type { RequestMetrics } from "./metrics.ts";
-import type { Pod } from "./pod.ts";
+import { Breaker } from "./core/breaker.ts";
+import type { DrainDecision } from "./core/drain.ts";
+import { Occupancy } from "./core/occupancy.ts";
+import type { ProbePlan } from "./core/probe-spec.ts";
+import { Readiness } from "./core/readiness.ts";
+import { RequestStats } from "./core/request-stats.ts";
+import { Drainer } from "./drainer.ts";
+import { RequestMetrics } from "./metrics.ts";
+import { Pod } from "./pod.ts";
+import type { PodIdentity } from "./pod-identity.ts";
+import { tryTcp } from "./probe.ts";
 
 export interface DataPath {
   readonly clock: Clock;
   readonly config: QueueProxyConfig;
-  readonly podUid: () => string;
+  readonly identity: PodIdentity;
   readonly pod: Pod;
   readonly readiness: Readiness;
   readonly breaker: Breaker;
@@ -25,7 +28,6 @@ export interface DataPath {
   readonly drainer: Drainer;
   readonly stats: RequestStats;
   readonly metrics: RequestMetrics;
-  readonly logger: Logger;
   /** How long a readiness probe may be kept waiting while the container starts. */
   readonly probeHoldMs: number;
   /** A request found nobody listening at the container's port. */
@@ -42,4 +44,80 @@ export interface OpenFlow {
   handBack(): void;
   /** Ends it because the pod's time is over. */
   terminate(): void;
+}
+
+/** What the data path needs of the rest of the process, and tells it. */
+export interface DataPathParts {
+  readonly config: QueueProxyConfig;
+  readonly clock: Clock;
+  readonly identity: PodIdentity;
+  readonly plan: ProbePlan;
+  readonly sidecarAt: number;
+  readonly isRestart: boolean;
+  readonly unreachableSinceAt: () => number | undefined;
+  /** Routing must hear of the pod at once. */
+  readonly onChange: () => void;
+  readonly onContainerRefused: () => void;
+  readonly onDrainPhase: (phase: DrainDecision["phase"]) => void;
+  readonly onLeave: () => void;
+}
+
+/** One look at the container's port after a broken request. */
+const LOOK_MS = 500;
+
+export function createDataPath(parts: DataPathParts): DataPath {
+  const { config, clock, identity, plan } = parts;
+  const readiness = new Readiness({
+    success: plan.successThreshold,
+    failure: plan.failureThreshold,
+  });
+  const breaker = new Breaker(config.containerConcurrency);
+  const occupancy = new Occupancy();
+  const flows: DataPath["flows"] = new Set();
+  const drainer = createDrainer(parts, flows);
+  const pod = new Pod(
+    {
+      clock,
+      readiness,
+      breaker,
+      occupancy,
+      isRestart: parts.isRestart,
+      containerConcurrency: config.containerConcurrency,
+      drainPhase: () => drainer.phase,
+      onChange: parts.onChange,
+    },
+    parts.sidecarAt,
+  );
+  return {
+    clock,
+    config,
+    identity,
+    pod,
+    readiness,
+    breaker,
+    occupancy,
+    drainer,
+    flows,
+    stats: new RequestStats(clock.now() / 1_000),
+    metrics: new RequestMetrics(),
+    probeHoldMs: plan.holdMs,
+    onContainerRefused: parts.onContainerRefused,
+    isContainerListening: async () =>
+      (await tryTcp("127.0.0.1", config.userPort, LOOK_MS)).kind !== "refused",
+  };
+}
+
+function createDrainer(parts: DataPathParts, flows: ReadonlySet<OpenFlow>): Drainer {
+  return new Drainer({
+    clock: parts.clock,
+    graceMs: parts.config.timeoutSeconds * 1_000,
+    open: () => flows.size,
+    unreachableSinceAt: parts.unreachableSinceAt,
+    onPhase: parts.onDrainPhase,
+    onUnconfirmed: parts.onChange,
+    onTerminate: () => {
+      for (const flow of flows) flow.terminate();
+    },
+    onLeave: parts.onLeave,
+  });
 }

@@ -31,6 +31,9 @@ export interface FlowRequest {
   readonly kind: "container-probe" | "leased" | "foreign";
 }
 
+/** Ends that leave the caller without an answer of the container. */
+type FailedEnd = Extract<AttemptEnd, { kind: "connect-failed" | "reset" | "bad-response" }>;
+
 const CONTAINER_HOST = "127.0.0.1";
 const CLOSE_GOING_AWAY = 1_001;
 const CLIENT_GONE_STATUS = 499;
@@ -159,11 +162,8 @@ export class Flow implements OpenFlow, Entrant {
   }
 
   #onEnd(end: AttemptEnd): void {
+    if ("status" in end && end.kind !== "client-gone") return this.#finish("answered", end.status);
     switch (end.kind) {
-      case "done":
-      case "cut":
-      case "intercepted":
-        return this.#finish("answered", end.status);
       case "client-gone":
         this.#path.metrics.count("cancelled");
         return this.#finish("cancelled", CLIENT_GONE_STATUS);
@@ -171,6 +171,15 @@ export class Flow implements OpenFlow, Entrant {
         return this.#onCancelled();
       case "limit":
         return this.#onLimit(end.limit, end.began);
+      case "connect-failed":
+      case "reset":
+      case "bad-response":
+        return this.#onFailure(end);
+    }
+  }
+
+  #onFailure(end: FailedEnd): void {
+    switch (end.kind) {
       case "connect-failed":
         return this.#onConnectFailed(end.failure === "refused", end.message);
       case "reset":

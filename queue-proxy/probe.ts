@@ -2,6 +2,7 @@
  * One try of a readiness probe in its three forms: HTTP, TCP, gRPC health. The outcome says apart
  * whether nobody listened, because a refusal means more than a slow answer.
  */
+import type { ClientRequest } from "node:http";
 import net from "node:net";
 import { errorText } from "../common/errors.ts";
 import { http, http2 } from "./builtins.ts";
@@ -81,7 +82,7 @@ async function tryHttp(spec: HttpSpec, timeoutMs: number, redirects: number): Pr
 function requestFor(
   spec: HttpSpec,
   onStatus: (status: number, location: string | undefined) => void,
-): import("node:http").ClientRequest {
+): ClientRequest {
   const client = spec.secure ? process.getBuiltinModule("node:https") : http;
   const options = {
     host: spec.host,

@@ -128,21 +128,26 @@ export class Reporter {
     return undefined;
   }
 
+  /** Until the connection is of no more use, or the process ends. */
   async #serve(connection: PushConnection): Promise<void> {
     let beatAt = this.#parts.clock.now() + this.#heartbeatMs;
     while (!this.#isStopping && !connection.isClosed) {
       const dueMs = beatAt - this.#parts.clock.now();
-      if (!this.#isDirty && this.#asked.length === 0 && dueMs > 0) {
+      if (this.#hasNews || dueMs <= 0) {
+        if (!(await this.#send(connection, this.#hasNews ? "change" : "heartbeat"))) break;
+        beatAt = this.#parts.clock.now() + this.#heartbeatMs;
+      } else {
         await this.#wake.wait(dueMs);
-        continue;
       }
-      const isNews = this.#isDirty || this.#asked.length > 0;
-      if (!(await this.#send(connection, isNews ? "change" : "heartbeat"))) break;
-      beatAt = this.#parts.clock.now() + this.#heartbeatMs;
     }
+    // The goodbye goes over this connection.
     if (this.#isStopping && !connection.isClosed) return;
     connection.close();
     this.#connection = undefined;
+  }
+
+  get #hasNews(): boolean {
+    return this.#isDirty || this.#asked.length > 0;
   }
 
   /** One push; false when the connection is of no more use. */

@@ -30,7 +30,7 @@ export function createHooks(path: DataPath): FrontHooks {
 
 function accept(path: DataPath, exchange: Exchange): void {
   const marks = readMarks(exchange.head.headers);
-  const kind = classify(marks, path.podUid());
+  const kind = classify(marks, path.identity.uid());
   switch (kind) {
     case "misdirected":
       path.metrics.count("misdirected");

@@ -11,30 +11,25 @@ import { createAdminServer, listen } from "./admin-server.ts";
 import type { Server } from "./builtins.ts";
 import type { QueueProxyConfig } from "./config.ts";
 import { bindHost } from "./config.ts";
-import { Breaker } from "./core/breaker.ts";
-import { Occupancy } from "./core/occupancy.ts";
 import type { ProbePlan } from "./core/probe-spec.ts";
 import { parseProbePlan } from "./core/probe-spec.ts";
-import { Readiness } from "./core/readiness.ts";
-import { RequestStats } from "./core/request-stats.ts";
+import type { DrainDecision } from "./core/drain.ts";
 import type { DataPath } from "./data-path.ts";
-import { Drainer } from "./drainer.ts";
+import { createDataPath } from "./data-path.ts";
 import { createDataFront } from "./front.ts";
-import { RequestMetrics } from "./metrics.ts";
 import { startPages } from "./pages.ts";
-import { Pod } from "./pod.ts";
+import type { PodIdentity } from "./pod-identity.ts";
 import { createPodIdentity } from "./pod-identity.ts";
 import { beginLife } from "./previous-life.ts";
-import { tryProbes, tryTcp } from "./probe.ts";
+import { tryProbes } from "./probe.ts";
 import { Prober } from "./prober.ts";
+import type { PodSnapshot } from "./reporter.ts";
 import { Reporter } from "./reporter.ts";
 import { createHooks } from "./server.ts";
 
 /** Shown in the dashboard; the image build replaces it by its version. */
 const BUILD = "0.1.0";
 const ADMIN_PORT = 8_022;
-/** One look at the container's port after a broken request. */
-const LOOK_MS = 500;
 
 export interface SidecarOptions {
   readonly config: QueueProxyConfig;
@@ -50,6 +45,7 @@ export interface SidecarOptions {
 export class Sidecar {
   readonly #options: SidecarOptions;
   readonly #plan: ProbePlan;
+  readonly #identity: PodIdentity;
   readonly #path: DataPath;
   readonly #prober: Prober;
   readonly #reporter: Reporter;
@@ -61,7 +57,18 @@ export class Sidecar {
     this.#options = options;
     this.#plan = parseProbePlan(config.readinessProbe, config.userPort);
     const life = beginLife(config.podRoot ?? "/", clock.now());
-    this.#path = this.#createPath(life.isRestart);
+    this.#identity = createPodIdentity(config.podRoot ?? "/");
+    this.#path = createDataPath({
+      ...options,
+      plan: this.#plan,
+      identity: this.#identity,
+      isRestart: life.isRestart,
+      unreachableSinceAt: () => this.#reporter.unreachableSinceAt,
+      onChange: () => this.#reporter.changed(),
+      onContainerRefused: () => this.#onContainerRefused(),
+      onDrainPhase: (phase) => this.#onDrainPhase(phase),
+      onLeave: () => void this.#leave(),
+    });
     this.#prober = this.#createProber();
     this.#reporter = this.#createReporter(life.boot);
     this.#front = createDataFront(createHooks(this.#path), config);
@@ -86,7 +93,7 @@ export class Sidecar {
       port: config.servingPort,
       startMs: Math.round(clock.now() - sidecarAt),
     });
-    if (this.#path.podUid() === "") {
+    if (this.#identity.uid() === "") {
       logger.warn("no pod token: readiness cannot be pushed and leased requests are refused");
     }
   }
@@ -94,60 +101,6 @@ export class Sidecar {
   /** SIGTERM: the pod ends. */
   drain(): void {
     this.#path.drainer.signal();
-  }
-
-  #createPath(isRestart: boolean): DataPath {
-    const { config, clock, logger, sidecarAt } = this.#options;
-    const readiness = new Readiness({
-      success: this.#plan.successThreshold,
-      failure: this.#plan.failureThreshold,
-    });
-    const breaker = new Breaker(config.containerConcurrency);
-    const occupancy = new Occupancy();
-    const flows: DataPath["flows"] = new Set();
-    const drainer = new Drainer({
-      clock,
-      graceMs: config.timeoutSeconds * 1_000,
-      open: () => flows.size,
-      unreachableSinceAt: () => this.#reporter.unreachableSinceAt,
-      onPhase: (phase) => this.#onDrainPhase(phase),
-      onUnconfirmed: () => this.#reporter.changed(),
-      onTerminate: () => {
-        for (const flow of flows) flow.terminate();
-      },
-      onLeave: () => void this.#leave(),
-    });
-    const pod = new Pod(
-      {
-        clock,
-        readiness,
-        breaker,
-        occupancy,
-        isRestart,
-        containerConcurrency: config.containerConcurrency,
-        drainPhase: () => drainer.phase,
-        onChange: () => this.#reporter.changed(),
-      },
-      sidecarAt,
-    );
-    return {
-      clock,
-      config,
-      logger,
-      readiness,
-      breaker,
-      occupancy,
-      drainer,
-      pod,
-      flows,
-      podUid: createPodIdentity(config.podRoot ?? "/").uid,
-      stats: new RequestStats(clock.now() / 1_000),
-      metrics: new RequestMetrics(),
-      probeHoldMs: this.#plan.holdMs,
-      onContainerRefused: () => this.#onContainerRefused(),
-      isContainerListening: async () =>
-        (await tryTcp("127.0.0.1", config.userPort, LOOK_MS)).kind !== "refused",
-    };
   }
 
   #createProber(): Prober {
@@ -169,8 +122,7 @@ export class Sidecar {
 
   #createReporter(boot: number): Reporter {
     const { config, clock, random, logger } = this.#options;
-    const { pod, occupancy, drainer, podUid } = this.#path;
-    const identity = createPodIdentity(config.podRoot ?? "/");
+    const { pod, occupancy, drainer, identity } = this.#path;
     return new Reporter({
       clock,
       random,
@@ -180,28 +132,34 @@ export class Sidecar {
         config.podRoot === undefined
           ? createDnsDirectory(config.systemNamespace)
           : createFileDirectory(config.podRoot),
-      token: identity.token,
+      token: () => identity.token(),
       localAddress: config.podIp,
-      snapshot: () => ({
-        revision: `${config.namespace}/${config.revision}`,
-        podUid: podUid(),
-        podName: config.podName,
-        ...pod.current(),
-        address: config.podIp,
-        port: config.servingPort,
-        capacity: config.containerConcurrency,
-        inFlight: occupancy.open,
-        occupied: pod.occupied(),
-        reportsRunning: occupancy.reportsRunning,
-        build: BUILD,
-        marks: pod.marks,
-      }),
+      snapshot: () => this.#snapshot(),
       stillRunning: (ids) => occupancy.stillRunning(ids, clock.now()),
       onReply: (reply) => {
         pod.onReply(reply);
         drainer.noteAcknowledged(reply.drainAcknowledged);
       },
     });
+  }
+
+  #snapshot(): PodSnapshot {
+    const { config } = this.#options;
+    const { pod, occupancy, identity } = this.#path;
+    return {
+      revision: `${config.namespace}/${config.revision}`,
+      podUid: identity.uid(),
+      podName: config.podName,
+      ...pod.current(),
+      address: config.podIp,
+      port: config.servingPort,
+      capacity: config.containerConcurrency,
+      inFlight: occupancy.open,
+      occupied: pod.occupied(),
+      reportsRunning: occupancy.reportsRunning,
+      build: BUILD,
+      marks: pod.marks,
+    };
   }
 
   #onContainerRefused(): void {
@@ -211,9 +169,9 @@ export class Sidecar {
     this.#prober.hunt();
   }
 
-  #onDrainPhase(phase: "serving" | "asked" | "draining"): void {
-    const { pod, flows, logger } = this.#path;
-    logger.info("drain", { phase });
+  #onDrainPhase(phase: DrainDecision["phase"]): void {
+    const { pod, flows } = this.#path;
+    this.#options.logger.info("drain", { phase });
     if (phase === "draining") for (const flow of flows) flow.handBack();
     pod.refresh();
   }

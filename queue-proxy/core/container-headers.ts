@@ -12,8 +12,7 @@ import {
 } from "../../common/contracts/headers.ts";
 
 const FOR = "x-forwarded-for";
-const HOST = "x-forwarded-host";
-const PROTO = "x-forwarded-proto";
+const CONNECTION = "connection";
 
 const DROPPED: ReadonlySet<string> = new Set([
   ...INTERNAL_HEADERS,
@@ -31,21 +30,28 @@ export interface Hop {
 
 export function containerHeaders(received: readonly string[], hop: Hop): string[] {
   const listed = connectionTokens(received);
-  const seen: Seen = { originalHost: "", forwarded: false };
+  const seen: Seen = {};
   const out: string[] = [];
-  for (let index = 0; index + 1 < received.length; index += 2) {
+  for (let index = 0; index < received.length; index += 2) {
     const name = received[index] ?? "";
     const value = received[index + 1] ?? "";
     const lower = name.toLowerCase();
-    if (DROPPED.has(lower) || listed?.has(lower) === true) continue;
-    if (!collect({ lower, value, hop }, seen)) out.push(name, value);
+    if (DROPPED.has(lower) || listed.has(lower)) continue;
+    const note = NOTED.get(lower);
+    if (note !== undefined) remember(seen, note, value);
+    if (!isReplaced(lower, hop)) out.push(name, value);
   }
-  if (seen.originalHost !== "") replaceHost(out, seen.originalHost);
-  const shim = seen.forwarded ? "" : forwardedShim(seen.for, seen.host, seen.proto);
+  addWritten(out, seen, hop);
+  return out;
+}
+
+/** What this hop writes itself. */
+function addWritten(out: string[], seen: Seen, hop: Hop): void {
+  if (hop.kind === "traffic" && seen.originalHost) replaceHost(out, seen.originalHost);
+  const shim = seen.forwarded === undefined ? forwardedShim(seen.for, seen.host, seen.proto) : "";
   if (shim !== "") out.push("Forwarded", shim);
   const peer = plainAddress(hop.remoteAddress);
   out.push("X-Forwarded-For", seen.for === undefined ? peer : `${seen.for}, ${peer}`);
-  return out;
 }
 
 /** `for=<first>;host=..;proto=.., for=<next>`; empty when there is nothing to say. */
@@ -63,55 +69,39 @@ export function forwardedShim(xff?: string, xfh?: string, xfp?: string): string 
   return [first.join(";"), ...hops.slice(1)].filter((part) => part !== "").join(", ");
 }
 
-interface Seen {
-  originalHost: string;
-  forwarded: boolean;
-  for?: string;
-  host?: string;
-  proto?: string;
+/** What the rules need to know of the headers that passed. */
+type Seen = { [name in Noted]?: string };
+type Noted = "originalHost" | "forwarded" | "for" | "host" | "proto";
+
+const NOTED: ReadonlyMap<string, Noted> = new Map([
+  [ORIGINAL_HOST_HEADER, "originalHost"],
+  ["forwarded", "forwarded"],
+  [FOR, "for"],
+  ["x-forwarded-host", "host"],
+  ["x-forwarded-proto", "proto"],
+]);
+
+function remember(seen: Seen, note: Noted, value: string): void {
+  const before = seen[note];
+  if (before === undefined) seen[note] = value;
+  else if (note === "for") seen[note] = `${before}, ${value}`;
 }
 
-interface Header {
-  readonly lower: string;
-  readonly value: string;
-  readonly hop: Hop;
+/** Written anew at the end, or gone. */
+function isReplaced(lower: string, hop: Hop): boolean {
+  return lower === FOR || (lower === ORIGINAL_HOST_HEADER && hop.kind === "traffic");
 }
 
-/** Notes what the rules need; true when the header is not copied as it is. */
-function collect({ lower, value, hop }: Header, seen: Seen): boolean {
-  switch (lower) {
-    case ORIGINAL_HOST_HEADER:
-      if (hop.kind === "container-probe") return false;
-      seen.originalHost ||= value;
-      return true;
-    case FOR:
-      seen.for = seen.for === undefined ? value : `${seen.for}, ${value}`;
-      return true;
-    case HOST:
-      seen.host ??= value;
-      return false;
-    case PROTO:
-      seen.proto ??= value;
-      return false;
-    case "forwarded":
-      seen.forwarded = true;
-      return false;
-    default:
-      return false;
-  }
-}
+const NO_TOKENS: ReadonlySet<string> = new Set();
 
-/** Names that `Connection` lists are hop-by-hop for this message; rare, hence the early undefined. */
-function connectionTokens(headers: readonly string[]): ReadonlySet<string> | undefined {
-  let tokens: Set<string> | undefined;
-  for (let index = 0; index + 1 < headers.length; index += 2) {
-    if ((headers[index] ?? "").toLowerCase() !== "connection") continue;
-    for (const token of (headers[index + 1] ?? "").split(",")) {
-      const name = token.trim().toLowerCase();
-      if (name === "close" || name === "keep-alive" || name === "upgrade" || name === "te")
-        continue;
-      (tokens ??= new Set()).add(name);
-    }
+/** Names that `Connection` lists: hop-by-hop for this message. */
+function connectionTokens(headers: readonly string[]): ReadonlySet<string> {
+  let tokens = NO_TOKENS;
+  for (let index = 0; index < headers.length; index += 2) {
+    const name = headers[index] ?? "";
+    if (name.length !== CONNECTION.length || name.toLowerCase() !== CONNECTION) continue;
+    const listed = (headers[index + 1] ?? "").toLowerCase().split(",");
+    tokens = new Set([...tokens, ...listed.map((token) => token.trim())]);
   }
   return tokens;
 }

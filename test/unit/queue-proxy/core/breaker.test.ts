@@ -1,5 +1,7 @@
 /** The limit of a pod: who runs, who waits, who is refused, and in which order the waiting start. */
 import { describe, expect, it } from "vitest";
+import { createRandom } from "../../../../common/random.ts";
+import type { Entrant } from "../../../../queue-proxy/core/breaker.ts";
 import { Breaker } from "../../../../queue-proxy/core/breaker.ts";
 import type { Order } from "../../../../queue-proxy/core/local-queue.ts";
 import { UNORDERED } from "../../../../queue-proxy/core/local-queue.ts";
@@ -98,38 +100,44 @@ it("lets the two queues take turns", () => {
   expect(started).toEqual(["running", "l1", "f1", "l2", "f2"]);
 });
 
-it("never runs more than the limit under random arrivals, ends and departures", () => {
-  // A fixed linear congruence: the point is many different orders, each the same at every run.
-  let seed = 12_345;
-  const random = (below: number) => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) % below;
+it("never runs more than the limit, and nobody waits beside a free slot", () => {
+  const random = createRandom(7);
   const breaker = new Breaker(3);
   breaker.setLocalDepth(4);
   let running = 0;
   let occupied = 0;
-  const waiting: { start: () => void }[] = [];
-  for (let step = 0; step < 5_000; step += 1) {
-    const action = random(5);
-    if (action <= 1) {
-      const entrant = { start: () => void (running += 1) };
-      const admission =
-        action === 0
-          ? breaker.admitForeign(entrant)
-          : breaker.admitLeased(entrant, order(random(100), step));
-      if (admission === "queued") waiting.push(entrant);
-    } else if (action === 2 && running > 0) {
+  const waiting: Entrant[] = [];
+  const entrant = (): Entrant => ({ start: () => void (running += 1) });
+  const keep = (made: Entrant, admission: string) => {
+    if (admission === "queued") waiting.push(made);
+  };
+  const actions: readonly (() => void)[] = [
+    () => {
+      const made = entrant();
+      keep(made, breaker.admitForeign(made));
+    },
+    () => {
+      const made = entrant();
+      keep(made, breaker.admitLeased(made, order(Math.floor(random() * 100))));
+    },
+    () => {
+      if (running === 0) return;
       running -= 1;
       breaker.release();
-    } else if (action === 3) {
+    },
+    () => {
       const leaver = waiting.pop();
       if (leaver !== undefined) breaker.leave(leaver);
-    } else {
-      const isGrowing = random(2) === 0 && running + occupied < 3;
-      occupied = isGrowing ? occupied + 1 : Math.max(0, occupied - 1);
-      breaker.setOccupied(occupied);
-    }
+    },
+    () => {
+      if (running + occupied < 3) breaker.setOccupied((occupied += 1));
+    },
+    () => breaker.setOccupied((occupied = Math.max(0, occupied - 1))),
+  ];
+  for (let step = 0; step < 5_000; step += 1) {
+    actions[Math.floor(random() * actions.length)]?.();
     expect(running).toBe(breaker.active);
     expect(running + occupied).toBeLessThanOrEqual(3);
-    // Work conservation: nobody waits beside a free slot.
     if (running + occupied < 3) expect(breaker.waiting).toBe(0);
   }
 });
