@@ -86,7 +86,8 @@ function problemOf(pods: readonly PodSummary[], status: ScalerStatus | undefined
   const failing = pods.find((pod) => pod.failure !== null)?.failure;
   if (failing !== undefined && failing !== null) return failing.message;
   const ready = status?.conditions.find(({ type }) => type === "Ready");
-  return ready?.status === "False" ? ready.message : "";
+  // At zero by its own will is no problem.
+  return ready?.status === "False" && ready.reason !== "NoTraffic" ? ready.message : "";
 }
 
 /** Writes `status.json` a moment after each change. */

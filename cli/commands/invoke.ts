@@ -1,0 +1,175 @@
+/** `pilotlight invoke SERVICE [PATH]`: one request to a service, with the times of its way. */
+import { readFile } from "node:fs/promises";
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { buffer } from "node:stream/consumers";
+import {
+  COLD_START_HEADER,
+  REASON_HEADER,
+  SERVER_TIMING_HEADER,
+} from "../../common/contracts/headers.ts";
+import { PlatformError } from "../../common/errors.ts";
+import { EXIT, RUN_FOLDER_OPTION } from "../command.ts";
+import type { Command, CommandContext, ExitCode } from "../command.ts";
+import { findPlatform, findService, readStatus } from "../run-client.ts";
+import { formatColumns } from "../table.ts";
+
+const FIRST_ERROR_STATUS = 400;
+
+export const invoke: Command = {
+  name: "invoke",
+  summary: "send one request to a service and print the answer",
+  usage: "SERVICE [PATH] [-d BODY] [-H NAME:VALUE] [--timings]",
+  options: {
+    data: {
+      type: "string",
+      short: "d",
+      value: "BODY",
+      help: "body to send; @FILE reads a file, @- standard input; makes it a POST",
+    },
+    header: {
+      type: "string",
+      short: "H",
+      multiple: true,
+      value: "NAME:VALUE",
+      help: "header to send; may be repeated",
+    },
+    request: { type: "string", short: "X", value: "METHOD", help: "method (default GET or POST)" },
+    timings: { type: "boolean", help: "show where the time went, on standard error" },
+    ...RUN_FOLDER_OPTION,
+  },
+  details:
+    "Sends the request through the platform's public port, as any caller would, and streams the\n" +
+    "answer to standard output.",
+  examples: [
+    "pilotlight invoke echo",
+    "pilotlight invoke echo /upper -d hello --timings",
+    "pilotlight invoke llm /v1/chat/completions -H content-type:application/json -d @chat.json",
+  ],
+  run: async (context) => {
+    const [name, path = "/"] = context.positionals;
+    if (name === undefined) throw new PlatformError("ERR_USAGE", "Name a service.");
+    const platform = await findPlatform(context);
+    const service = findService(await readStatus(platform), name);
+    const call = await prepare(context, path, service.url, platform.run.ingressUrl);
+    const startedAt = performance.now();
+    const response = await send(call);
+    const firstByteMs = performance.now() - startedAt;
+    const body = await receive(context, response);
+    const timings = {
+      ...serverTimings(response),
+      firstByte: firstByteMs,
+      total: performance.now() - startedAt,
+    };
+    return report(context, response, { body, timings });
+  },
+};
+
+interface Call {
+  readonly ingress: URL;
+  readonly host: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: Buffer | null;
+}
+
+async function prepare(
+  { options }: CommandContext,
+  path: string,
+  serviceUrl: string,
+  ingressUrl: string,
+): Promise<Call> {
+  const body = await readBody(options.text("data"));
+  return {
+    ingress: new URL(ingressUrl),
+    host: new URL(serviceUrl).host,
+    method: options.text("request") ?? (body === null ? "GET" : "POST"),
+    path: path.startsWith("/") ? path : `/${path}`,
+    headers: options.texts("header").map(parseHeader),
+    body,
+  };
+}
+
+async function readBody(data: string | undefined): Promise<Buffer | null> {
+  if (data === undefined) return null;
+  if (data === "@-") return buffer(process.stdin);
+  return data.startsWith("@") ? readFile(data.slice(1)) : Buffer.from(data);
+}
+
+function parseHeader(text: string): readonly [string, string] {
+  const colon = text.indexOf(":");
+  if (colon < 1) {
+    throw new PlatformError("ERR_USAGE", `-H ${text}: expected NAME:VALUE.`);
+  }
+  return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
+}
+
+function send(call: Call): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      {
+        host: call.ingress.hostname,
+        port: call.ingress.port,
+        method: call.method,
+        path: call.path,
+        headers: { host: call.host, ...Object.fromEntries(call.headers) },
+        agent: false,
+      },
+      resolve,
+    );
+    outgoing.on("error", reject);
+    outgoing.end(call.body ?? undefined);
+  });
+}
+
+/** Streams the body out, or keeps it for `--json`. */
+async function receive(context: CommandContext, response: IncomingMessage): Promise<string> {
+  if (context.options.flag("json")) return (await buffer(response)).toString("utf8");
+  let last: number | undefined;
+  for await (const chunk of response) {
+    const bytes = chunk as Buffer;
+    context.out.write(bytes);
+    last = bytes.at(-1);
+  }
+  // The prompt of a terminal belongs on a line of its own.
+  if (last !== undefined && last !== 10 && process.stdout.isTTY) context.out.print("");
+  return "";
+}
+
+/** `route;dur=0.1, queue;dur=2` as numbers in ms. */
+export function serverTimings(response: Pick<IncomingMessage, "headers">): Record<string, number> {
+  const header = String(response.headers[SERVER_TIMING_HEADER] ?? "");
+  const entries = header.split(",").flatMap((part): [string, number][] => {
+    const match = /^\s*([\w-]+);dur=([\d.]+)/.exec(part);
+    return match?.[1] === undefined ? [] : [[match[1], Number(match[2])]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function report(
+  { out, options }: CommandContext,
+  response: IncomingMessage,
+  seen: { readonly body: string; readonly timings: Readonly<Record<string, number>> },
+): ExitCode {
+  const status = response.statusCode ?? 0;
+  const { headers } = response;
+  const failed = status >= FIRST_ERROR_STATUS;
+  if (options.flag("json")) {
+    out.print(JSON.stringify({ status, headers, ...seen }, null, 2));
+    return failed ? EXIT.errorStatus : EXIT.ok;
+  }
+  if (failed) {
+    const reason = headers[REASON_HEADER];
+    out.note(`HTTP ${status}${reason === undefined ? "" : ` (${String(reason)})`}`);
+  }
+  if (options.flag("timings")) {
+    const rows = Object.entries(seen.timings).map(([name, ms]) => [
+      `  ${name}`,
+      `${ms.toFixed(1).padStart(9)} ms`,
+    ]);
+    const start = headers[COLD_START_HEADER] === "true" ? "cold start" : "warm";
+    out.note(`HTTP ${status}, ${start}\n${formatColumns(rows)}`);
+  }
+  return failed ? EXIT.errorStatus : EXIT.ok;
+}

@@ -1,0 +1,97 @@
+/**
+ * The command line: finds the command, parses its arguments, prints errors with cause and cure.
+ * Results go to standard output, messages to standard error.
+ */
+import { parseArgs } from "node:util";
+import { errorText, PlatformError } from "../common/errors.ts";
+import { EXIT, ParsedOptions, parserOptions } from "./command.ts";
+import type { Command, CommandContext, ExitCode, Output } from "./command.ts";
+import { describe } from "./commands/describe.ts";
+import { createHelp } from "./commands/help.ts";
+import { invoke } from "./commands/invoke.ts";
+import { logs } from "./commands/logs.ts";
+import { ls } from "./commands/ls.ts";
+import { up } from "./commands/up.ts";
+import { version } from "./commands/version.ts";
+import { commandPage, overviewPage } from "./help-page.ts";
+import { NotFoundError } from "./run-client.ts";
+
+const PLAIN: readonly Command[] = [up, ls, invoke, logs, describe, version];
+export const COMMANDS: readonly Command[] = [...PLAIN, createHelp(PLAIN)];
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+export interface CliOptions {
+  readonly args: readonly string[];
+  readonly out: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export async function runCli({ args, out, env }: CliOptions): Promise<ExitCode> {
+  const [name, ...rest] = args;
+  if (name === undefined || name === "--help" || name === "-h") {
+    out.print(overviewPage(COMMANDS));
+    return name === undefined ? EXIT.usage : EXIT.ok;
+  }
+  const wanted = name === "--version" ? "version" : name;
+  const command = COMMANDS.find((candidate) => candidate.name === wanted);
+  if (command === undefined) {
+    out.note(`There is no command ${name}. \`pilotlight help\` lists them.`);
+    return EXIT.usage;
+  }
+  try {
+    const context = parse(command, rest, { out, env });
+    if (!context.options.flag("help")) return await command.run(context);
+    out.print(commandPage(command));
+    return EXIT.ok;
+  } catch (error) {
+    out.note(`pilotlight ${command.name}: ${errorText(error)}`);
+    return exitCodeOf(error);
+  }
+}
+
+function parse(
+  command: Command,
+  args: readonly string[],
+  rest: Pick<CommandContext, "out" | "env">,
+): CommandContext {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: parserOptions(command),
+      allowPositionals: true,
+    });
+    return { ...rest, positionals, options: new ParsedOptions(values), onSignal };
+  } catch (error) {
+    const cure = `\`pilotlight help ${command.name}\` shows what it takes.`;
+    throw new PlatformError("ERR_USAGE", `${errorText(error)}. ${cure}`, { cause: error });
+  }
+}
+
+function onSignal(listener: (signal: string) => void): () => void {
+  for (const signal of SIGNALS) process.on(signal, listener);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, listener);
+  };
+}
+
+function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof NotFoundError) return EXIT.notFound;
+  if (!(error instanceof PlatformError)) return EXIT.failure;
+  if (error.code === "ERR_USAGE") return EXIT.usage;
+  return error.code === "ERR_NOT_RUNNING" ? EXIT.notRunning : EXIT.failure;
+}
+
+if (import.meta.main) {
+  // A reader that closed the pipe (`| head`) is no error.
+  process.stdout.on("error", () => process.exit(EXIT.ok));
+  process.exitCode = await runCli({
+    args: process.argv.slice(2),
+    env: process.env,
+    out: {
+      print: (text) => void process.stdout.write(`${text}\n`),
+      note: (text) => void process.stderr.write(`${text}\n`),
+      write: (chunk) => void process.stdout.write(chunk),
+    },
+  });
+}
