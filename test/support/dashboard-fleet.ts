@@ -198,8 +198,8 @@ function decisionsOf(member: FleetMember, clock: Clock): DecisionInfo[] {
     const waiting = Math.max(0, member.demand(at) - from * member.slots);
     const reason =
       to > from
-        ? `${waiting} requests wait and ${from} pods are busy`
-        : `idle for the whole cooldown of 4 s, ${to} pods are enough`;
+        ? `${waiting} waiting, all slots of ${from} of ${member.maxScale} pods busy`
+        : "no higher wish within the cooldown of 6 s";
     decisions.push({ at, from, to, reason });
   }
   return decisions;

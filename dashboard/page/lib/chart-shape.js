@@ -5,6 +5,10 @@ import { axisTime } from "./format.js";
 export const WIDTH = 600;
 export const HEIGHT = 150;
 const TICKS = 4;
+/** Samples further apart than this have a gap between them. */
+const GAP_MS = 5_000;
+/** For so long the last sample of a run is drawn on. */
+const HOLD_MS = 1_500;
 
 /**
  * @typedef {import("../types.ts").ChartLine} ChartLine
@@ -24,22 +28,15 @@ export function stack(lines) {
 }
 
 /**
- * Values hold until the next sample, so edges are corners and nothing is invented in between.
+ * Values hold until the next sample, so edges are corners; where samples are missing the drawing
+ * has a gap, because nobody knows what happened.
  * @param {readonly number[]} at
  * @param {{ upper: readonly number[], from: number }} data
  * @param {Scale} scale
  */
-export function stepPath(at, { upper, from }, { x, y }) {
-  const points = [];
-  for (let index = from; index < at.length; index += 1) {
-    const left = x(at[index] ?? 0).toFixed(1);
-    points.push(
-      index === from
-        ? `M${left},${y(upper[index] ?? 0).toFixed(1)}`
-        : `H${left}V${y(upper[index] ?? 0).toFixed(1)}`,
-    );
-  }
-  return points.length === 0 ? "M0,0" : `${points.join("")}H${WIDTH}`;
+export function stepPath(at, { upper, from }, scale) {
+  const paths = runs(at, from).map((run) => forward(at, upper, { run, scale }));
+  return paths.length === 0 ? "M0,0" : paths.join("");
 }
 
 /**
@@ -48,13 +45,54 @@ export function stepPath(at, { upper, from }, { x, y }) {
  * @param {Scale} scale
  */
 export function areaPath(at, { lower, upper, from }, scale) {
-  const { x, y } = scale;
-  const outline = stepPath(at, { upper, from }, scale);
-  const back = [];
-  for (let index = at.length - 1; index >= from; index -= 1) {
-    back.push(`V${y(lower[index] ?? 0).toFixed(1)}H${x(at[index] ?? 0).toFixed(1)}`);
+  const paths = runs(at, from).map((run) => {
+    const back = [];
+    for (let index = run.last; index >= run.first; index -= 1) {
+      back.push(`V${rounded(scale.y(lower[index] ?? 0))}H${rounded(scale.x(at[index] ?? 0))}`);
+    }
+    return `${forward(at, upper, { run, scale })}${back.join("")}Z`;
+  });
+  return paths.length === 0 ? "M0,0" : paths.join("");
+}
+
+/**
+ * @param {readonly number[]} at
+ * @param {readonly number[]} values
+ * @param {{ run: Run, scale: Scale }} place
+ */
+function forward(at, values, { run, scale }) {
+  const { first, last } = run;
+  const points = [];
+  for (let index = first; index <= last; index += 1) {
+    const left = rounded(scale.x(at[index] ?? 0));
+    const height = rounded(scale.y(values[index] ?? 0));
+    points.push(index === first ? `M${left},${height}` : `H${left}V${height}`);
   }
-  return `${outline}${back.join("")}Z`;
+  const endX = Math.min(WIDTH, scale.x((at[last] ?? 0) + HOLD_MS));
+  return `${points.join("")}H${rounded(endX)}`;
+}
+
+/** @param {number} value */
+function rounded(value) {
+  return value.toFixed(1);
+}
+
+/** @typedef {{ first: number, last: number }} Run */
+
+/**
+ * Indexes of samples that follow each other without a gap.
+ * @param {readonly number[]} at
+ * @param {number} from
+ */
+function runs(at, from) {
+  /** @type {Run[]} */
+  const found = [];
+  for (let index = from; index < at.length; index += 1) {
+    const run = found.at(-1);
+    if (run !== undefined && (at[index] ?? 0) - (at[index - 1] ?? 0) <= GAP_MS) run.last = index;
+    else found.push({ first: index, last: index });
+  }
+  return found;
 }
 
 /** @param {readonly number[]} at @param {number} startAt */
@@ -89,4 +127,18 @@ export function xTicks(spanMs) {
   return Array.from({ length: TICKS + 1 }, (_, index) =>
     axisTime((spanMs * (TICKS - index)) / TICKS),
   );
+}
+
+/**
+ * @param {number} nowAt
+ * @param {number} spanMs
+ * @param {number} top
+ * @returns {Scale}
+ */
+export function scaleOf(nowAt, spanMs, top) {
+  return {
+    // The sample before the first visible one reaches in from the left edge.
+    x: (time) => Math.max(0, ((time - (nowAt - spanMs)) / spanMs) * WIDTH),
+    y: (value) => HEIGHT - (value / top) * HEIGHT,
+  };
 }

@@ -10,6 +10,7 @@ import {
   firstVisible,
   nearest,
   niceTop,
+  scaleOf,
   stack,
   stepPath,
   xTicks,
@@ -60,10 +61,7 @@ export function chart(options) {
  */
 function drawing(options, { layers, from, top, index }) {
   const { at, nowAt, spanMs, cursorAt, onCursor } = options;
-  const scale = {
-    x: (/** @type {number} */ time) => ((time - (nowAt - spanMs)) / spanMs) * WIDTH,
-    y: (/** @type {number} */ value) => HEIGHT - (value / top) * HEIGHT,
-  };
+  const scale = scaleOf(nowAt, spanMs, top);
   const paths = layers.map(({ line, lower, upper }) => {
     const data = { lower, upper, from };
     const d = line.form === "area" ? areaPath(at, data, scale) : stepPath(at, data, scale);

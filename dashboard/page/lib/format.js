@@ -3,11 +3,12 @@
 /** @param {number} ms */
 export function duration(ms) {
   if (ms < 1) return `${ms.toFixed(1)} ms`;
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 10_000) return `${(ms / 1_000).toFixed(2)} s`;
   if (ms < 100_000) return `${(ms / 1_000).toFixed(1)} s`;
-  if (ms < 3_600_000)
-    return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  if (ms < 3_600_000) {
+    return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`;
+  }
   return `${Math.floor(ms / 3_600_000)} h ${Math.floor((ms % 3_600_000) / 60_000)} min`;
 }
 

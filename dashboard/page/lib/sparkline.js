@@ -1,5 +1,5 @@
 /** The last two minutes of a revision in a small drawing: running below, waiting on top of it. */
-import { HEIGHT, WIDTH, areaPath, firstVisible, stack } from "./chart-shape.js";
+import { HEIGHT, WIDTH, areaPath, firstVisible, scaleOf, stack } from "./chart-shape.js";
 import { h } from "./dom.js";
 
 const SPAN_MS = 120_000;
@@ -12,10 +12,7 @@ export function sparkline({ at, running, waiting }, nowAt) {
     { label: "waiting", look: "look-waiting", values: waiting, form: "area" },
   ]);
   const top = Math.max(1, ...layers.flatMap(({ upper }) => upper.slice(from)));
-  const scale = {
-    x: (/** @type {number} */ time) => ((time - (nowAt - SPAN_MS)) / SPAN_MS) * WIDTH,
-    y: (/** @type {number} */ value) => HEIGHT - (value / top) * HEIGHT,
-  };
+  const scale = scaleOf(nowAt, SPAN_MS, top);
   return h(
     "svg",
     {

@@ -85,10 +85,12 @@ function emptySeries() {
 }
 
 /**
- * Sum of a figure over revisions, 0 where the store could not be read.
+ * Sum of a figure over revisions; null when the store could be read for none of them.
  * @param {readonly RevisionView[]} revisions
  * @param {(load: NonNullable<RevisionView["load"]>) => number} figure
  */
 export function sumLoad(revisions, figure) {
-  return revisions.reduce((sum, { load }) => sum + (load === null ? 0 : figure(load)), 0);
+  const loads = revisions.flatMap(({ load }) => (load === null ? [] : [load]));
+  if (loads.length === 0 && revisions.length > 0) return null;
+  return loads.reduce((sum, load) => sum + figure(load), 0);
 }

@@ -2,7 +2,7 @@
 import { h } from "../lib/dom.js";
 import { ago, duration } from "../lib/format.js";
 import { phasesOf } from "../lib/phases.js";
-import { empty, ms, panel } from "./words.js";
+import { areUnknown, empty, ms, panel, unknown } from "./words.js";
 
 /**
  * @param {readonly import("../types.ts").RevisionView[]} revisions
@@ -15,6 +15,7 @@ export function coldStarts(revisions, nowAt, most) {
     .toSorted((a, b) => b.requestAt - a.requestAt)
     .slice(0, most)
     .map((record) => ({ record, ...phasesOf(record) }));
+  if (records.length === 0 && areUnknown(revisions)) return panel("Cold starts", unknown());
   if (records.length === 0) {
     return panel(
       "Cold starts",
@@ -75,7 +76,12 @@ function waterfall({ record, phases, totalMs, platformMs, containerMs }, scaleMs
           }),
         ),
       ),
-      h("span", { class: "sum" }, ms(totalMs)),
+      h(
+        "span",
+        { class: "sum" },
+        ms(totalMs),
+        h("span", { class: "soft" }, `platform ${duration(platformMs)}`),
+      ),
     ),
     h(
       "p",

@@ -29,7 +29,7 @@ export function decisions(revisions, nowAt, most) {
           "li",
           { "data-key": `${row.name} ${row.at}` },
           change(row.from, row.to),
-          h("span", { class: "why" }, h("b", {}, row.name), h("span", {}, row.reason)),
+          h("span", { class: "why" }, h("b", {}, row.name), ` ${row.reason}`),
           h("time", { class: "soft", title: clockTime(row.at) }, ago(nowAt - row.at)),
         ),
       ),

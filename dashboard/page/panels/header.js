@@ -46,8 +46,9 @@ export function header({ snapshot, feed, receivedAt }, redraw) {
           class: "quiet",
           onclick: () => (nextTheme(), redraw()),
           title: "Change colours",
+          "aria-label": `Colours: ${themeName()}`,
         },
-        themeName(),
+        `◐ ${themeName()}`,
       ),
     ),
   );
@@ -86,7 +87,7 @@ export function banners({ snapshot, feed, receivedAt }) {
       banner(
         "bad",
         "The store cannot be read.",
-        `${snapshot.store.reason} Charts pause until it answers.`,
+        `Reason: ${snapshot.store.reason.replace(/\.$/, "")}. Charts pause until it answers.`,
       ),
     );
   }

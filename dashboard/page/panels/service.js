@@ -6,7 +6,7 @@ import { charts, spanChoice } from "./charts.js";
 import { coldStarts } from "./cold-starts.js";
 import { decisions } from "./decisions.js";
 import { targets } from "./targets.js";
-import { countWords, empty, panel, serviceState } from "./words.js";
+import { countWords, empty, figure, panel, serviceState } from "./words.js";
 
 const COLD_STARTS = 12;
 const DECISIONS = 20;
@@ -66,9 +66,14 @@ function head({ name, namespace, url, state, problem, revisions }) {
     h(
       "p",
       { class: "facts" },
-      h("span", {}, h("b", {}, running), " running"),
-      h("span", { class: waiting > 0 ? "hot" : "" }, h("b", {}, waiting), " waiting"),
-      h("span", {}, h("b", {}, rate(arriving)), " arriving"),
+      h("span", {}, h("b", {}, figure(running)), " running"),
+      h(
+        "span",
+        { class: (waiting ?? 0) > 0 ? "hot" : "" },
+        h("b", {}, figure(waiting)),
+        " waiting",
+      ),
+      h("span", {}, h("b", {}, arriving === null ? "–" : rate(arriving)), " arriving"),
     ),
     problem !== "" &&
       h(

@@ -3,7 +3,7 @@ import { h } from "../lib/dom.js";
 import { plural } from "../lib/format.js";
 import { routeTo, sumLoad } from "../lib/state.js";
 import { sparkline } from "../lib/sparkline.js";
-import { countWords, empty, panel, podBlock, serviceState } from "./words.js";
+import { areUnknown, countWords, empty, figure, panel, podBlock, serviceState } from "./words.js";
 
 /** More blocks than this say less than their number. */
 const MOST_BLOCKS = 24;
@@ -50,22 +50,21 @@ function row(service, state) {
       h("a", { class: "name", href: routeTo(service) }, service.name),
       h("span", { class: "soft mono" }, service.url.replace(/^https?:\/\//, "")),
     ),
+    cell("State", serviceState(service.state)),
     cell(
-      "State",
-      serviceState(service.state),
+      "Pods",
+      pods(service),
       service.problem !== "" && h("span", { class: "problem" }, service.problem),
     ),
-    cell("Pods", pods(service)),
     cell(
       "Running",
-      h(
-        "span",
-        { class: "number" },
-        sumLoad(revisions, (load) => load.running),
-      ),
+      h("span", { class: "number" }, figure(sumLoad(revisions, (load) => load.running))),
     ),
-    cell("Waiting", h("span", { class: waiting > 0 ? "number hot" : "number" }, waiting)),
-    cell("Ready / wanted", h("span", { class: "number" }, `${ready} / ${wanted}`)),
+    cell(
+      "Waiting",
+      h("span", { class: (waiting ?? 0) > 0 ? "number hot" : "number" }, figure(waiting)),
+    ),
+    cell("Ready / wanted", h("span", { class: "number" }, `${figure(ready)} / ${wanted}`)),
     h(
       "td",
       { class: "spark-cell" },
@@ -86,7 +85,8 @@ function pods({ revisions }) {
   const words = revisions.map(({ load }) =>
     load === null ? "unknown" : countWords(load.targetsByState),
   );
-  if (total === 0) return h("span", { class: "soft" }, "none");
+  if (areUnknown(revisions)) return h("span", { class: "soft" }, "not known now");
+  if (total === 0) return h("span", { class: "soft" }, "no pods");
   const rest = total - Math.min(targets.length, MOST_BLOCKS);
   return h(
     "span",

@@ -1,13 +1,23 @@
 /** Targets of a revision: state, address, load, since when and why. */
 import { h } from "../lib/dom.js";
 import { ago, plural, roughly } from "../lib/format.js";
-import { TARGET_ORDER, empty, panel, podBlock, slots, targetState } from "./words.js";
+import {
+  TARGET_ORDER,
+  areUnknown,
+  empty,
+  panel,
+  podBlock,
+  slots,
+  targetState,
+  unknown,
+} from "./words.js";
 
 /**
  * @param {readonly import("../types.ts").RevisionView[]} revisions
  * @param {number} nowAt
  */
 export function targets(revisions, nowAt) {
+  if (areUnknown(revisions)) return panel("Targets", unknown());
   const rows = revisions
     .flatMap((revision) => revision.targets)
     .toSorted((a, b) => TARGET_ORDER.indexOf(a.state) - TARGET_ORDER.indexOf(b.state));
@@ -37,11 +47,7 @@ function targetRow(target, nowAt) {
   return h(
     "tr",
     { "data-key": uid },
-    h(
-      "th",
-      { scope: "row", class: "mono" },
-      h("span", { class: "with-block" }, podBlock(target), podName),
-    ),
+    h("th", { scope: "row" }, h("div", { class: "pod-name mono" }, podBlock(target), podName)),
     cell("State", targetState(state), reason !== "" && h("span", { class: "soft" }, reason)),
     cell("In flight", slots(target)),
     cell("Since", changedAt > 0 && roughly(Math.max(0, nowAt - changedAt))),

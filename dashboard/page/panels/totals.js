@@ -1,45 +1,65 @@
 /** The four figures that answer "is all well?" at a glance. */
 import { h } from "../lib/dom.js";
-import { duration, median, plural, rate } from "../lib/format.js";
+import { duration, median, rate } from "../lib/format.js";
 import { sumLoad } from "../lib/state.js";
+import { areUnknown, figure } from "./words.js";
+
+/** @typedef {import("../types.ts").RevisionView} RevisionView */
 
 /** @param {import("../types.ts").Snapshot} snapshot */
 export function totals({ services }) {
   const revisions = services.flatMap((service) => service.revisions);
   const ready = sumLoad(revisions, (load) => load.targetsByState.ready);
   const wanted = revisions.reduce((sum, { desiredScale }) => sum + desiredScale, 0);
-  const waiting = sumLoad(revisions, (load) => load.waiting);
-  const oldestMs = Math.max(0, ...revisions.map(({ load }) => load?.oldestWaitMs ?? 0));
-  const starts = revisions.flatMap(({ coldStarts }) => coldStarts);
-  const firstBytes = starts.map(({ requestAt, firstByteAt }) => firstByteAt - requestAt);
+  const arriving = sumLoad(revisions, (load) => load.arrivalRate);
   return h(
     "dl",
     { class: "totals", "data-key": "totals", "aria-label": "Totals" },
-    tile(
-      "Running",
-      sumLoad(revisions, (load) => load.running),
-      `${rate(sumLoad(revisions, (load) => load.arrivalRate))} arrive`,
-    ),
-    tile(
-      "Waiting",
-      waiting,
-      waiting === 0 ? "nobody waits" : `oldest for ${duration(oldestMs)}`,
-      waiting > 0,
-    ),
-    tile("Ready pods", ready, `${wanted} wanted`),
-    tile(
-      "Cold start",
-      starts.length === 0 ? "none" : duration(median(firstBytes)),
-      starts.length === 0 ? "yet" : `median of the last ${plural(starts.length, "one")}`,
-    ),
+    tile("Running", figure(sumLoad(revisions, (load) => load.running)), arrivals(arriving)),
+    waitingTile(revisions),
+    tile("Ready pods", figure(ready), `${wanted} wanted`),
+    coldStartTile(revisions),
   );
 }
 
-/** @param {string} label @param {string | number} value @param {string} note @param {boolean} [isHot] */
-function tile(label, value, note, isHot = false) {
+/** @param {number | null} perSecond */
+function arrivals(perSecond) {
+  return perSecond === null ? "not known now" : `${rate(perSecond)} arrive`;
+}
+
+/** @param {readonly RevisionView[]} revisions */
+function waitingTile(revisions) {
+  const waiting = sumLoad(revisions, (load) => load.waiting);
+  const oldestMs = Math.max(0, ...revisions.map(({ load }) => load?.oldestWaitMs ?? 0));
+  if (waiting === null) return tile("Waiting", figure(null), "not known now");
+  if (waiting === 0) return tile("Waiting", 0, "nobody waits");
+  return tile("Waiting", waiting, `oldest for ${duration(oldestMs)}`, "hot");
+}
+
+/** @param {readonly RevisionView[]} revisions */
+function coldStartTile(revisions) {
+  const firstBytes = revisions
+    .flatMap(({ coldStarts }) => coldStarts)
+    .map(({ requestAt, firstByteAt }) => firstByteAt - requestAt);
+  if (areUnknown(revisions)) return tile("Cold start", figure(null), "not known now");
+  if (firstBytes.length === 0) return tile("Cold start", figure(null), "none yet");
+  return tile(
+    "Cold start",
+    duration(median(firstBytes)),
+    `median of the last ${firstBytes.length}`,
+  );
+}
+
+/**
+ * @param {string} label
+ * @param {string | number} value
+ * @param {string} note
+ * @param {"calm" | "hot"} [heat]
+ */
+function tile(label, value, note, heat = "calm") {
   return h(
     "div",
-    { class: isHot ? "tile hot" : "tile" },
+    { class: `tile ${heat}` },
     h("dt", {}, label),
     h("dd", {}, h("span", { class: "big number" }, value), h("span", { class: "note" }, note)),
   );

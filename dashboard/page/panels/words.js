@@ -88,6 +88,23 @@ export function empty(text, hint = "") {
   );
 }
 
+/**
+ * No revision could be read, which is not the same as having nothing.
+ * @param {readonly import("../types.ts").RevisionView[]} revisions
+ */
+export function areUnknown(revisions) {
+  return revisions.length > 0 && revisions.every(({ load }) => load === null);
+}
+
+export function unknown() {
+  return empty("Not known now.", "It comes back as soon as the store can be read.");
+}
+
+/** @param {number | null} value */
+export function figure(value) {
+  return value === null ? "–" : value;
+}
+
 /** @param {number} ms */
 export function ms(ms) {
   return h("span", { class: "number" }, duration(ms));
