@@ -76,6 +76,8 @@ export class PushIntake {
       await this.#store(session, report);
     }
     if (report.kind === "goodbye") this.#drop(session);
+    // The reply carries a live setting; read once, then kept fresh with the revision.
+    if (session.entry.config === null) await this.#options.revisions.load(session.entry);
     return session.reply(report, this.#heartbeatMs());
   }
 

@@ -95,7 +95,7 @@ export class Revisions {
     const now = this.#options.clock.now();
     for (const entry of this.#entries.values()) {
       const inUse = entry.busy || entry.pods.size > 0;
-      const removed = entry.config === null && !entry.busy;
+      const removed = entry.config === null && !inUse;
       if (removed || (!inUse && now - entry.usedAt > UNUSED_MS)) {
         this.#entries.delete(entry.key);
       } else if (entry.config !== null && now - entry.readAt > REFRESH_MS) {

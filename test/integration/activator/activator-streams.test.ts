@@ -37,7 +37,7 @@ function closeOf(socket: WebSocket): Promise<number> {
 
 async function echoed(socket: WebSocket, text: string): Promise<string> {
   const answer = new Promise<string>((resolve) => {
-    socket.once("message", (data) => resolve(String(data)));
+    socket.once("message", (data) => resolve((data as Buffer).toString()));
   });
   socket.send(text);
   return answer;
