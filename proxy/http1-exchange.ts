@@ -23,6 +23,8 @@ import { CLOSE_GOING_AWAY } from "./websocket-close.ts";
 
 /** A rest of a body up to this size is read off to keep the connection; else the answer closes it. */
 const KEEPABLE_REST_BYTES = 65_536;
+/** Up to this size a copy is cheaper than waiting for the write (measured). */
+const MAX_COPIED_BYTES = 16_384;
 const NOTHING = Buffer.alloc(0);
 
 /** What the front gives each exchange. */
@@ -60,6 +62,8 @@ export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
   /** Body bytes that the announced length still allows; -1 for no announced length. */
   #lengthLeft = -1;
   #isWatchingDrain = false;
+  /** Pieces that Node still writes from the upstream's read buffer. */
+  #lent = 0;
 
   constructor(read: ReadRequest, messages: NodeMessages, context: ExchangeContext) {
     this.head = read.head;
@@ -149,20 +153,24 @@ export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
   }
 
   sendChunk(bytes: Buffer): boolean {
+    // Node writes later, and the bytes are valid now: small pieces are copied, large ones lent.
+    const isLent = bytes.length > MAX_COPIED_BYTES;
+    const piece = isLent ? bytes : Buffer.from(bytes);
+    if (isLent) this.#lent += 1;
     const response = this.#response;
     if (this.#lengthLeft === bytes.length) {
       // The last piece: head, body and end leave in one write where they can.
       this.#lengthLeft = 0;
-      response.end(bytes);
-      return true;
+      response.end(piece);
+      return !isLent;
     }
     if (this.#lengthLeft > 0) this.#lengthLeft -= bytes.length;
-    const isFlowing = response.write(bytes);
+    const isFlowing = isLent ? response.write(piece, this.#onWritten) : response.write(piece);
     if (!isFlowing && !this.#isWatchingDrain) {
       this.#isWatchingDrain = true;
       response.on("drain", this.#onDrain);
     }
-    return isFlowing;
+    return isFlowing && !isLent;
   }
 
   sendEnd(trailers: readonly string[]): void {
@@ -241,7 +249,12 @@ export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
   };
 
   readonly #onDrain = (): void => {
-    this.#attempt?.clientDrained();
+    if (this.#lent === 0) this.#attempt?.clientDrained();
+  };
+
+  readonly #onWritten = (): void => {
+    this.#lent -= 1;
+    if (this.#lent === 0 && !this.#response.writableNeedDrain) this.#attempt?.clientDrained();
   };
 
   readonly #onResponseClose = (): void => {

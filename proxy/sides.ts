@@ -49,7 +49,10 @@ export interface ClientSide {
   /** Any other interim answer. */
   sendInformation(head: ResponseHead): void;
   sendHead(head: ResponseHead, headers: readonly string[], framing: BodyFraming): void;
-  /** `false` asks to stop until the exchange calls `clientDrained` of its attempt. */
+  /**
+   * The bytes are valid until the return. `false` asks to stop until the exchange calls
+   * `clientDrained` of its attempt; then they stay valid until that or the end of the answer.
+   */
   sendChunk(bytes: Buffer): boolean;
   sendEnd(trailers: readonly string[]): void;
   /** Hands the connection over after a 101; undefined when the client cannot switch. */
@@ -90,7 +93,10 @@ export interface UpstreamListener {
   /** An interim answer, 101 excluded. */
   onUpstreamInformation(head: ResponseHead): void;
   onUpstreamHead(head: ResponseHead, framing: BodyFraming): void;
-  /** `false` pauses the stream until `resume`. */
+  /**
+   * The bytes are valid until the return. `false` pauses the stream, and then they stay valid
+   * until `resume` or the end of the answer.
+   */
   onUpstreamChunk(bytes: Buffer): boolean;
   onUpstreamEnd(trailers: readonly string[]): void;
   /** The upstream switched protocols; the stream is over, the socket is the attempt's. */

@@ -39,14 +39,17 @@ class JoinedTunnel implements Tunnel {
   #client: Duplex;
   #upstream: Duplex;
   #listener: TunnelListener;
-  #frames: FrameTracker | undefined;
+  /** Frames towards each side, when the bytes are WebSocket frames. */
+  #frames: { readonly up: FrameTracker; readonly down: FrameTracker } | undefined;
   #isEnded = false;
   #isCut = false;
 
   constructor(sides: TunnelSides, listener: TunnelListener) {
     this.#client = sides.client;
     this.#upstream = sides.upstream;
-    this.#frames = sides.isWebsocket ? new FrameTracker() : undefined;
+    this.#frames = sides.isWebsocket
+      ? { up: new FrameTracker(), down: new FrameTracker() }
+      : undefined;
     this.#listener = listener;
   }
 
@@ -69,7 +72,8 @@ class JoinedTunnel implements Tunnel {
     if (this.#isCut) return;
     this.#isCut = true;
     const client = this.#client;
-    if (this.#frames?.isAtBoundary !== true || this.#frames.sawClose || client.writableEnded) {
+    const frames = this.#frames?.down;
+    if (frames?.isAtBoundary !== true || frames.sawClose || client.writableEnded) {
       client.destroy();
       return;
     }
@@ -84,7 +88,7 @@ class JoinedTunnel implements Tunnel {
     from.on("data", (bytes: Buffer) => {
       if (this.#isEnded) return;
       this.#listener.onTunnelBytes(direction, bytes.length);
-      if (direction === "down") this.#frames?.follow(bytes);
+      this.#frames?.[direction].follow(bytes);
       if (!to.writableEnded && !to.write(bytes)) from.pause();
     });
     to.on("drain", () => from.resume());
@@ -95,8 +99,9 @@ class JoinedTunnel implements Tunnel {
   #onHalfClose(to: Duplex, direction: "up" | "down"): void {
     if (this.#isEnded) return;
     // A WebSocket that ends without a close frame was lost, however politely its socket closed.
-    const isLost = direction === "down" && this.#frames !== undefined && !this.#frames.sawClose;
-    if (isLost && !this.#client.readableEnded) return this.#end("upstream-lost");
+    if (this.#frames?.[direction].sawClose === false && !to.readableEnded) {
+      return this.#end(direction === "up" ? "client-gone" : "upstream-lost");
+    }
     to.end();
     if (this.#client.readableEnded && this.#upstream.readableEnded) this.#end("done");
   }
@@ -105,6 +110,7 @@ class JoinedTunnel implements Tunnel {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#listener.onTunnelEnd(why);
+    if (why === "client-gone") this.#client.destroy();
     if (why !== "done") this.#upstream.destroy();
   }
 }

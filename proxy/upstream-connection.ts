@@ -2,10 +2,10 @@
  * One HTTP/1.1 connection to an upstream: a socket, the response parser and at most one request at
  * a time. It says when it can serve another request and never lends itself when it cannot.
  */
-import { connect, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { MalformedMessage } from "./head-lines.ts";
-import { ResponseParser } from "./response-parser.ts";
 import { requestHeadText } from "./request-writer.ts";
+import { ResponseParser } from "./response-parser.ts";
 import type {
   BodyFraming,
   UpstreamFailure,
@@ -14,10 +14,11 @@ import type {
   UpstreamStream,
 } from "./sides.ts";
 import type { ConnectFailure, ResponseHead } from "./types.ts";
+import { UpstreamSocket } from "./upstream-socket.ts";
 
 /** Rest of an unwanted answer that is read off to keep the connection; a longer one closes it. */
 const MAX_DISCARD_BYTES = 65_536;
-const LAST_CHUNK = "0\r\n";
+const SWITCHING_PROTOCOLS = 101;
 
 /** The pool, as its connections see it. */
 export interface ConnectionOwner {
@@ -31,17 +32,17 @@ export class UpstreamConnection implements UpstreamStream {
   /** End of its time in the pool, by `performance.now()`; set by the pool. */
   idleUntil = 0;
   #owner: ConnectionOwner;
-  #socket: Socket;
+  #socket: UpstreamSocket;
   #parser: ResponseParser;
   #listener: UpstreamListener | undefined;
   #request: UpstreamRequest | undefined;
   #isConnected = false;
-  #isWriteBroken = false;
   #isClosed = false;
-  #requestDone = true;
+  #isRequestDone = true;
   #served = 0;
   #discardLeft = 0;
   #isDiscarding = false;
+  #switched: Duplex | undefined;
 
   constructor(key: string, request: UpstreamRequest, owner: ConnectionOwner) {
     this.key = key;
@@ -52,21 +53,14 @@ export class UpstreamConnection implements UpstreamStream {
       onBody: (bytes) => this.#onBody(bytes),
       onComplete: (trailers) => this.#onComplete(trailers),
     });
-    this.#socket = connect({
-      host: request.host,
-      port: request.port,
-      noDelay: true,
-      // Half-close is the parser's business here, and the tunnel's after a switch.
-      allowHalfOpen: true,
-      ...(request.localAddress === "" ? {} : { localAddress: request.localAddress }),
+    this.#socket = new UpstreamSocket(request, {
+      onConnect: () => this.#onConnect(),
+      onBytes: (bytes) => this.#onBytes(bytes),
+      onEnd: () => this.#onEnd(),
+      onError: (error) => this.#onError(error),
+      onClose: () => this.#onClose(),
+      onDrain: () => this.#listener?.onUpstreamDrain(),
     });
-    this.#readOnAfterFailedWrite();
-    this.#socket.on("connect", this.#onConnect);
-    this.#socket.on("data", this.#onData);
-    this.#socket.on("end", this.#onEnd);
-    this.#socket.on("error", this.#onError);
-    this.#socket.on("close", this.#onClose);
-    this.#socket.on("drain", this.#onDrain);
   }
 
   get reused(): boolean {
@@ -80,23 +74,22 @@ export class UpstreamConnection implements UpstreamStream {
 
   /** Nothing is known that speaks against sending a request. */
   get isUsable(): boolean {
-    const socket = this.#socket;
-    return !this.#isClosed && !this.#isWriteBroken && socket.writable && !socket.readableEnded;
+    return !this.#isClosed && this.#socket.isUsable;
   }
 
   start(request: UpstreamRequest, listener: UpstreamListener): void {
     this.#request = request;
     this.#listener = listener;
     this.#served += 1;
-    this.#requestDone = request.framing.kind === "none";
+    this.#isRequestDone = request.framing.kind === "none";
     this.#isDiscarding = false;
     this.#parser.expect(request.method);
-    if (this.#isConnected) this.#begin(true);
+    if (this.#isConnected) this.#begin();
   }
 
   chunk(bytes: Buffer): boolean {
-    if (this.#isClosed || this.#isWriteBroken || bytes.length === 0) return true;
-    const socket = this.#socket;
+    if (!this.#socket.isWritable || bytes.length === 0) return true;
+    const { socket } = this.#socket;
     if (this.#request?.framing.kind !== "chunked") return socket.write(bytes);
     socket.cork();
     socket.write(`${bytes.length.toString(16)}\r\n`, "latin1");
@@ -107,11 +100,10 @@ export class UpstreamConnection implements UpstreamStream {
   }
 
   end(trailers: readonly string[]): void {
-    if (this.#isClosed || this.#isWriteBroken || this.#requestDone) return;
-    this.#requestDone = true;
-    if (this.#request?.framing.kind === "chunked") {
-      this.#socket.write(`${LAST_CHUNK}${trailerText(trailers)}\r\n`, "latin1");
-    }
+    if (!this.#socket.isWritable || this.#isRequestDone) return;
+    this.#isRequestDone = true;
+    if (this.#request?.framing.kind !== "chunked") return;
+    this.#socket.socket.write(`0\r\n${trailerText(trailers)}\r\n`, "latin1");
   }
 
   resume(): void {
@@ -126,37 +118,25 @@ export class UpstreamConnection implements UpstreamStream {
 
   discard(): void {
     this.#listener = undefined;
-    if (!this.#requestDone) return this.destroy();
+    if (!this.#isRequestDone) return this.destroy();
     this.#isDiscarding = true;
     this.#discardLeft = MAX_DISCARD_BYTES;
     this.#socket.resume();
   }
 
-  /**
-   * An upstream that answers early and closes makes our writes fail while its answer still lies
-   * unread in the kernel. Node would destroy the socket and lose it, so a failed write only ends
-   * the writing; the end of reading (data, then end or reset) ends the connection.
-   */
-  #readOnAfterFailedWrite(): void {
-    const socket = this.#socket;
-    const destroy = socket.destroy.bind(socket);
-    socket.destroy = (error?: Error) => {
-      const isWriteFailure = error !== undefined && "syscall" in error && error.syscall === "write";
-      if (!isWriteFailure || this.#isClosed || this.#isWriteBroken) return destroy(error);
-      this.#isWriteBroken = true;
-      socket.resume();
-      return socket;
-    };
+  #onConnect(): void {
+    this.#isConnected = true;
+    this.#begin();
   }
 
-  #begin(isReused: boolean): void {
+  #begin(): void {
     const request = this.#request;
     if (request === undefined) return;
-    this.#listener?.onUpstreamConnected(isReused);
+    this.#listener?.onUpstreamConnected(this.reused);
     if (this.#isClosed) return;
-    const socket = this.#socket;
+    const { socket } = this.#socket;
     const text = requestHeadText(request);
-    if (this.#requestDone) {
+    if (this.#isRequestDone) {
       socket.write(text, "latin1");
       return;
     }
@@ -164,15 +144,10 @@ export class UpstreamConnection implements UpstreamStream {
     socket.cork();
     socket.write(text, "latin1");
     this.#listener?.onUpstreamReady();
-    process.nextTick(uncork, socket);
+    process.nextTick(() => socket.uncork());
   }
 
-  readonly #onConnect = (): void => {
-    this.#isConnected = true;
-    this.#begin(false);
-  };
-
-  readonly #onData = (bytes: Buffer): void => {
+  #onBytes(bytes: Buffer): void {
     if (this.#listener === undefined && !this.#isDiscarding) {
       // Bytes that nobody asked for: whatever follows cannot be trusted.
       this.destroy();
@@ -186,31 +161,21 @@ export class UpstreamConnection implements UpstreamStream {
       if (!(error instanceof MalformedMessage)) throw error;
       this.#fail({ kind: "bad", message: error.message });
     }
-  };
+  }
 
   #onHead(head: ResponseHead, framing: BodyFraming): void {
-    if (head.status !== 101) {
+    if (head.status !== SWITCHING_PROTOCOLS) {
       this.#listener?.onUpstreamHead(head, framing);
       return;
     }
     if (this.#request?.upgrade === "") {
       throw new MalformedMessage("101 came without a wish to switch protocols");
     }
-    this.#switch(head);
-  }
-
-  #switch(head: ResponseHead): void {
     const listener = this.#listener;
-    const socket = this.#socket;
     this.#listener = undefined;
     this.#isClosed = true;
-    this.#requestDone = true;
-    socket.off("data", this.#onData);
-    socket.off("end", this.#onEnd);
-    socket.off("error", this.#onError);
-    socket.off("drain", this.#onDrain);
-    socket.pause();
-    listener?.onUpstreamSwitched(head, socket);
+    this.#switched = this.#socket.switchToStream();
+    listener?.onUpstreamSwitched(head, this.#switched);
   }
 
   #onBody(bytes: Buffer): void {
@@ -218,7 +183,7 @@ export class UpstreamConnection implements UpstreamStream {
       this.#discardLeft -= bytes.length;
       if (this.#discardLeft < 0) this.destroy();
     } else if (this.#listener?.onUpstreamChunk(bytes) === false) {
-      this.#socket.pause();
+      this.#socket.pauseLent();
     }
   }
 
@@ -231,42 +196,37 @@ export class UpstreamConnection implements UpstreamStream {
 
   /** Bytes behind the answer: the start of the new protocol, or a reason to close. */
   #onSurplus(bytes: Buffer): void {
-    if (this.#socket.listenerCount("data", this.#onData) === 0) this.#socket.unshift(bytes);
-    else this.destroy();
+    if (this.#switched === undefined) this.destroy();
+    else this.#switched.unshift(Buffer.from(bytes));
   }
 
   /** After a complete answer: back to the pool, or closed. */
   #settle(): void {
     if (this.#isClosed || this.#listener !== undefined || this.#isDiscarding) return;
-    if (!this.#requestDone || !this.#parser.isReusable || !this.isUsable) return this.destroy();
+    this.#socket.settle();
+    if (!this.#isRequestDone || !this.#parser.isReusable || !this.isUsable) return this.destroy();
     this.#request = undefined;
-    this.#socket.resume();
     this.#owner.onConnectionIdle(this);
   }
 
-  readonly #onEnd = (): void => {
+  #onEnd(): void {
     if (this.#listener !== undefined && !this.#parser.end()) {
       this.#fail({ kind: "broken", message: "the upstream closed before its answer was complete" });
     }
     this.destroy();
-  };
+  }
 
-  readonly #onError = (error: NodeJS.ErrnoException): void => {
-    this.#fail(
-      this.#isConnected
-        ? { kind: "broken", message: error.message }
-        : { kind: "connect", failure: connectFailure(error.code), message: error.message },
-    );
-  };
+  #onError(error: NodeJS.ErrnoException): void {
+    const { message, code = "" } = error;
+    if (this.#isConnected) return this.#fail({ kind: "broken", message });
+    const failure = CONNECT_FAILURES[code] ?? "unreachable";
+    this.#fail({ kind: "connect", failure, message });
+  }
 
-  readonly #onClose = (): void => {
+  #onClose(): void {
     this.#fail({ kind: "broken", message: "the connection to the upstream was closed" });
     this.#owner.onConnectionClosed(this);
-  };
-
-  readonly #onDrain = (): void => {
-    this.#listener?.onUpstreamDrain();
-  };
+  }
 
   #fail(failure: UpstreamFailure): void {
     const listener = this.#listener;
@@ -284,16 +244,8 @@ const CONNECT_FAILURES: Readonly<Record<string, ConnectFailure>> = {
   ETIMEDOUT: "timeout",
 };
 
-function connectFailure(code: string | undefined): ConnectFailure {
-  return CONNECT_FAILURES[code ?? ""] ?? "unreachable";
-}
-
 function trailerText(trailers: readonly string[]): string {
   let text = "";
   for (let i = 0; i < trailers.length; i += 2) text += `${trailers[i]}: ${trailers[i + 1]}\r\n`;
   return text;
-}
-
-function uncork(socket: Socket): void {
-  socket.uncork();
 }
