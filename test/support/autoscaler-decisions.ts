@@ -67,11 +67,6 @@ export class LoadFeed {
     }
   }
 
-  /** Time without any sample. */
-  pass(seconds: number): void {
-    this.#seconds += seconds;
-  }
-
   #record(): void {
     const at = (BASE_MS + this.#seconds * 1_000) * 1_000;
     this.history.record(
