@@ -171,7 +171,9 @@ function judge(status: number): TryResult {
 }
 
 function failure(error: Error): TryResult {
-  if ((error as NodeJS.ErrnoException).code === "ECONNREFUSED") {
+  // An HTTP/2 stream wraps what happened to its connection.
+  const origin = error.cause instanceof Error ? error.cause : error;
+  if ((origin as NodeJS.ErrnoException).code === "ECONNREFUSED") {
     return { kind: "refused", reason: "container refuses connections" };
   }
   return { kind: "failed", reason: `probe failed: ${errorText(error)}` };

@@ -101,7 +101,13 @@ export class Reporter {
         continue;
       }
       failedRounds = 0;
+      const connectedAt = this.#parts.clock.now();
       await this.#serve(connection);
+      if (!this.#isStopping && this.#parts.clock.now() - connectedAt < RETRY_MIN_MS) {
+        // It takes connections only to close them: no busy loop of greetings.
+        this.#wake.clear();
+        await this.#wake.wait(RETRY_MIN_MS);
+      }
     }
     if (this.#connection !== undefined) await this.#send(this.#connection, "goodbye");
   }

@@ -54,7 +54,7 @@ function answerReadiness(path: DataPath, exchange: Exchange, marks: Marks): void
     return exchange.answer(plainAnswer(400, `unexpected probe header value: ${value}\n`));
   }
   const forget = path.pod.whenReady(path.probeHoldMs, (isReady) => {
-    if (!exchange.clientGone) exchange.answer(isReady ? READY : NOT_READY);
+    if (exchange.pristine && !exchange.clientGone) exchange.answer(isReady ? READY : NOT_READY);
   });
   if (exchange.pristine) exchange.onClientGone(forget);
 }

@@ -112,7 +112,7 @@ export class Sidecar {
       readiness,
       clock,
       tryOnce: () => tryProbes(this.#plan, options),
-      isBusy: () => flows.size > 0,
+      isBusy: () => flows.size > 0 || pod.occupied() > 0,
       onTried: (result) => {
         if (result.kind !== "refused") pod.noteListening();
         pod.refresh();

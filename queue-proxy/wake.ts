@@ -8,6 +8,11 @@ export class Wake {
     this.#resolve?.();
   }
 
+  /** Forgets a signal that nobody has waited for. */
+  clear(): void {
+    this.#isSignalled = false;
+  }
+
   async wait(timeoutMs: number): Promise<void> {
     if (!this.#isSignalled) {
       await new Promise<void>((resolve) => {
