@@ -175,10 +175,12 @@ function dispatchOptions({
   config,
   store,
   clock,
+  logger,
 }: ActivatorOptions): Omit<DispatchParts, "hold" | "returns" | "coldStarts" | "upgraded"> {
   return {
     store,
     clock,
+    logger,
     surroundings: config.runFolder === "" ? "cluster" : "local",
     connectMs: config.connectTimeoutMs,
     replayBytes: config.replayBytes,

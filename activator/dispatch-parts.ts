@@ -1,5 +1,6 @@
 /** What a request needs of its process, and the accounts kept of it when it is over. */
 import type { Clock } from "../common/clock.ts";
+import type { Logger } from "../foundation/logger.ts";
 import type { Exchange } from "../proxy/types.ts";
 import type { RoutingStore } from "../store/types.ts";
 import type { ColdStarts } from "./cold-starts.ts";
@@ -15,6 +16,7 @@ export interface DispatchParts {
   readonly returns: Returns;
   readonly coldStarts: ColdStarts;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly surroundings: Surroundings;
   /** Longest wait for a connection to a pod. */
   readonly connectMs: number;

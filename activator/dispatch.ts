@@ -98,7 +98,15 @@ export class Dispatch implements TicketHolder {
     this.#timer.granted(now);
     entry.metrics.count("choices");
     if (exchange.clientGone) return this.#clientGone();
-    this.#forward(lease);
+    try {
+      this.#forward(lease);
+    } catch (error) {
+      // A fault of ours must not take the other requests of this process with it.
+      this.#parts.logger.error("request not forwarded", { revision: entry.key, error });
+      this.#forwarding = false;
+      this.#leave("error", 0);
+      this.#answer("upstream_reset");
+    }
   }
 
   refused(refusal: Refusal): void {

@@ -135,10 +135,21 @@ export class PushIntake {
     session.lostTimer = setTimeout(() => void this.#lost(session), REPLACE_MS);
   }
 
+  /**
+   * The same report once more changes nothing and tells what is on record: a later word means that
+   * the pod speaks through another activator. It also takes the place of a heartbeat that still
+   * waits in memory and would end the doubt that is raised here.
+   */
   async #lost(session: PodSession): Promise<void> {
     const { store, logger } = this.#options;
-    const { entry, facts } = session;
+    const { entry, facts, lastReport } = session;
+    if (lastReport === undefined) return;
     try {
+      const known = await this.#write(session, { ...lastReport, asked: [], running: [] });
+      if (known.bootOnRecord > lastReport.boot) return;
+      if (known.bootOnRecord === lastReport.boot && known.sequenceOnRecord > lastReport.sequence) {
+        return;
+      }
       await store.reportEvidence(entry.key, facts.uid, "", "push-lost");
     } catch (error) {
       logger.warn("lost push connection not stored", { revision: entry.key, error });

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { PUSH_PATH } from "../../common/contracts/push.ts";
 import type { PushReport } from "../../common/contracts/push.ts";
-import { PlatformError } from "../../common/errors.ts";
+import { PlatformError, errorText } from "../../common/errors.ts";
 import type { ErrorCode } from "../../common/errors.ts";
 import type { Logger } from "../../foundation/logger.ts";
 import type { PushIntake } from "../push-intake.ts";
@@ -65,6 +65,7 @@ const STATUS: Partial<Record<ErrorCode, readonly [status: number, reason: string
   ERR_POD_UNKNOWN: [403, "forbidden"],
   ERR_STORE_UNAVAILABLE: [503, "store_unavailable"],
 };
+const INTERNAL = [500, "internal"] as const;
 
 export interface PushCounters {
   accepted: number;
@@ -79,23 +80,19 @@ export interface PushRouteOptions {
 
 export async function pushRoutes(app: FastifyInstance, options: PushRouteOptions): Promise<void> {
   const { intake, counters } = options;
+  app.setErrorHandler((error, _request, reply) => refuse(reply, error, options));
   app.post(
     PUSH_PATH,
     { schema: { body: REPORT_SCHEMA }, bodyLimit: BODY_LIMIT_BYTES },
     async (request, reply) => {
-      try {
-        const push = {
-          token: bearerOf(request.headers.authorization),
-          // The schema above is this type.
-          report: request.body as PushReport,
-          socket: request.raw.socket,
-        };
-        const answer = await intake.receive(push);
-        counters.accepted += 1;
-        return answer;
-      } catch (error) {
-        return refuse(reply, error, options);
-      }
+      const answer = await intake.receive({
+        token: bearerOf(request.headers.authorization),
+        // The schema above is this type.
+        report: request.body as PushReport,
+        socket: request.raw.socket,
+      });
+      counters.accepted += 1;
+      return reply.send(answer);
     },
   );
 }
@@ -110,13 +107,20 @@ function bearerOf(header: string | undefined): string {
 
 function refuse(reply: FastifyReply, error: unknown, options: PushRouteOptions): FastifyReply {
   const { counters, logger } = options;
-  const code: ErrorCode = error instanceof PlatformError ? error.code : "ERR_INTERNAL";
-  const [status, reason] = STATUS[code] ?? [500, "internal"];
+  const [status, reason] = refusalOf(error);
   counters.refused.set(reason, (counters.refused.get(reason) ?? 0) + 1);
   if (status === 500) logger.error("push failed", { error });
   else logger.warn("push refused", { reason, error });
-  const message = status === 500 || !(error instanceof Error) ? "internal error" : error.message;
+  const message = status === 500 ? "internal error" : errorText(error);
   return reply.code(status).send({ reason, message });
+}
+
+function refusalOf(error: unknown): readonly [status: number, reason: string] {
+  if (error instanceof PlatformError) return STATUS[error.code] ?? INTERNAL;
+  // Faults that the server itself found in the request: its shape, its size, its type.
+  const status = (error as { readonly statusCode?: unknown } | null)?.statusCode;
+  const isCallers = typeof status === "number" && status >= 400 && status < 500;
+  return isCallers ? [status, "malformed_request"] : INTERNAL;
 }
 
 export function renderPushMetrics(counters: PushCounters, pods: number): string {

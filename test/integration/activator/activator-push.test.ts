@@ -78,6 +78,8 @@ describe("a push", () => {
     const pod = await bench.pod();
     const forged = { capacity: -1 };
     expect((await pod.push(activator.push, "hello", "ready", forged)).status).toBe(400);
+    const series = 'pilotlight_pushes_refused_total{reason="malformed_request"}';
+    expect(await metric(series)).toBe(1);
   });
 
   it("for a revision that the store does not know is asked for again", async () => {
@@ -117,6 +119,22 @@ describe("a lost push connection", () => {
     pod.vanish();
     await pod.register(activator.push);
     const later = performance.now() + 700;
+    await eventually(() => performance.now() > later);
+    const events = await bench.store.readEvents(REVISION);
+    expect(events.map((event) => event.operation)).not.toContain("push-lost");
+    expect(await stateOf(pod)).toBe("ready");
+  });
+});
+
+describe("a pod that goes over to another activator", () => {
+  it("is not doubted by the one that it left", async () => {
+    const other = await bench.activator();
+    await bench.store.recordEvents(REVISION, true);
+    const pod = await bench.pod();
+    await pod.register(activator.push);
+    pod.vanish();
+    await pod.register(other.push);
+    const later = performance.now() + 1_000;
     await eventually(() => performance.now() > later);
     const events = await bench.store.readEvents(REVISION);
     expect(events.map((event) => event.operation)).not.toContain("push-lost");

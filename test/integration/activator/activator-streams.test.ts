@@ -1,5 +1,6 @@
 /** Exchanges that are not one request and one answer: sockets, event streams, large bodies. */
 import { createHash } from "node:crypto";
+import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { ActivatorBench, HOST, call } from "../../support/activator-bench.ts";
@@ -20,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => valkey.stop());
 beforeEach(async () => {
   bench = new ActivatorBench(valkey.url, valkey.freshPrefix());
-  await bench.configure({ responseStartTimeoutMs: 1_000 });
+  await bench.configure({ responseStartTimeoutMs: 400 });
   activator = await bench.activator();
   pod = await bench.pod();
   await pod.register(activator.push);
@@ -49,6 +50,10 @@ describe("a WebSocket", () => {
     await new Promise((resolve) => socket.once("open", resolve));
     expect(await echoed(socket, "hello")).toBe("hello");
     expect(await bench.busy()).toBe(1);
+    // The limit for the first byte ended with the 101.
+    const afterLimit = performance.now() + 600;
+    await eventually(() => performance.now() > afterLimit);
+    expect(await echoed(socket, "still there")).toBe("still there");
     socket.close();
     await eventually(async () => (await bench.busy()) === 0);
   });
@@ -83,11 +88,37 @@ describe("a stream", () => {
   });
 
   it("of a large body arrives as it was sent", async () => {
+    await bench.configure();
+    const other = await bench.activator();
     const body = Buffer.alloc(8_000_000);
     for (let index = 0; index < body.length; index += 1) body[index] = index % 251;
-    const reply = await call(activator.dataUrl, "/", { method: "POST", body });
+    const reply = await call(other.dataUrl, "/", { method: "POST", body });
     const sha256 = createHash("sha256").update(body).digest("hex");
     expect(JSON.parse(reply.body)).toMatchObject({ length: body.length, sha256 });
+  });
+});
+
+describe("a caller who asks before it sends", () => {
+  it("gets its 100 only when a pod was picked", async () => {
+    await pod.push(activator.push, "change", "unready");
+    const socket = connect(Number(new URL(activator.dataUrl).port), "127.0.0.1");
+    let heard = "";
+    socket.on("data", (bytes) => (heard += bytes.toString()));
+    const head = [
+      "PUT / HTTP/1.1",
+      `Host: ${HOST}`,
+      "Content-Length: 5",
+      "Expect: 100-continue",
+      "Connection: close",
+    ];
+    socket.write(`${head.join("\r\n")}\r\n\r\n`);
+    await eventually(async () => (await bench.waiting()) === 1);
+    expect(heard).toBe("");
+    await pod.push(activator.push, "change", "ready");
+    await eventually(() => heard.startsWith("HTTP/1.1 100 Continue\r\n\r\n"));
+    socket.write("hello");
+    await eventually(() => heard.includes('"length":5'));
+    socket.destroy();
   });
 });
 
