@@ -115,6 +115,7 @@ class Controller implements Autoscaler {
     return viewOf(this.#memories, {
       totals: this.#totals.read(),
       queueDepth: this.#queue.depth,
+      busy: this.#queue.busy,
       failing: this.#queue.failing,
       at: this.#options.clock.now(),
     });

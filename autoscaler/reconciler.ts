@@ -71,6 +71,7 @@ async function look(
   const lastAt = memory.history.last?.at ?? 0;
   const due = lastAt - memory.recordedAt >= RECORD_EVERY_US || memory.trigger === "tick";
   const observed = await observe(options, revision, inForce.settings, due ? "record" : "look");
+  memory.clockSkewMs = options.clock.now() - observed.figures.at / 1_000;
   takeFigures(memory, observed.figures, inForce.settings.windowMs);
   // Only a recording read takes the list of evicted targets; a look would name them twice.
   if (due) {

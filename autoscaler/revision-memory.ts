@@ -40,6 +40,7 @@ export interface RevisionMemory {
   lastWakeAtMs: number;
   readyPods: number;
   livePods: number;
+  clockSkewMs: number;
 }
 
 /** Reads what an earlier leader left: state and samples. */
@@ -69,6 +70,7 @@ export async function loadMemory(store: RoutingStore, key: RevisionKey): Promise
     lastWakeAtMs: Number.NEGATIVE_INFINITY,
     readyPods: 0,
     livePods: 0,
+    clockSkewMs: 0,
   };
 }
 

@@ -98,7 +98,7 @@ function activeJudgement(
   const active = activeCondition({
     before: before?.status ?? "Unknown",
     beforeJudgement: before,
-    initialised: memory.state.initialised,
+    initialised: given.decision.wasInitialised,
     want: given.decision.want,
     ready: given.observed.readyPods,
     minScale: settings.minScale,

@@ -18,6 +18,8 @@ export interface RevisionScaling {
   readonly failure: ActivationFailure | null;
   readonly conditions: readonly Condition[];
   readonly explanation: Explanation | null;
+  /** Our clock less the store's at the last read, ms. */
+  readonly clockSkewMs: number;
   /** Time of the store of the last figures, ms; 0 before any. */
   readonly figuresAt: number;
 }
@@ -27,6 +29,8 @@ export interface AutoscalerView {
   readonly revisions: readonly RevisionScaling[];
   readonly totals: ScalingTotals;
   readonly queueDepth: number;
+  /** Revisions that wait for a reconcile or are in one. */
+  readonly busy: number;
   /** Revisions whose last reconcile failed. */
   readonly failing: number;
 }
@@ -48,6 +52,7 @@ function revisionView(memory: RevisionMemory): RevisionScaling {
     failure: memory.state.failure,
     conditions: memory.state.conditions,
     explanation: memory.decision?.explanation ?? null,
+    clockSkewMs: memory.clockSkewMs,
     figuresAt: (memory.history.last?.at ?? 0) / 1_000,
   };
 }

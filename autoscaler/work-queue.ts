@@ -43,6 +43,11 @@ export class WorkQueue<K> {
     return this.#waiting.size;
   }
 
+  /** Keys that wait or run at this moment. */
+  get busy(): number {
+    return this.#waiting.size + this.#running.size;
+  }
+
   get failing(): number {
     return this.#failures.size;
   }

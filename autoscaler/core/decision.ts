@@ -80,6 +80,8 @@ export interface Decision {
   /** Reported as desired scale; -1 while nothing is known. */
   readonly want: number;
   readonly state: ScalerState;
+  /** Before this observation: the threshold of the Active condition is the one until then. */
+  readonly wasInitialised: boolean;
   readonly explanation: Explanation;
   /** When to decide again, before the next tick; `null`: the tick is soon enough. */
   readonly comeBackInMs: number | null;
@@ -97,6 +99,7 @@ export function decide(inputs: DecisionInputs): Decision {
     replicas: outcome.replicas,
     want: outcome.reported,
     state: outcome.state,
+    wasInitialised: inputs.state.initialised,
     explanation: explain(inputs, { load, bounds, outcome }),
     comeBackInMs: earliest(outcome.comeBackInMs, nextAgeingMs(waitingFigures(inputs))),
   };
