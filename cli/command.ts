@@ -89,7 +89,8 @@ export const RUN_FOLDER_OPTION: Readonly<Record<string, OptionHelp>> = {
 };
 
 export function parserOptions(command: Command): NonNullable<ParseArgsConfig["options"]> {
-  const all = { ...command.options, ...COMMON_OPTIONS };
+  // A command's own meaning of a common option wins: `demo --json FILE` names a file.
+  const all = { ...COMMON_OPTIONS, ...command.options };
   return Object.fromEntries(
     Object.entries(all).map(([name, { type, short, multiple }]) => [
       name,

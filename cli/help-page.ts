@@ -20,7 +20,7 @@ export function overviewPage(commands: readonly Command[]): string {
 }
 
 export function commandPage(command: Command): string {
-  const options = Object.entries({ ...command.options, ...COMMON_OPTIONS });
+  const options = Object.entries({ ...COMMON_OPTIONS, ...command.options });
   return [
     `Usage: pilotlight ${command.name} ${command.usage}`.trimEnd(),
     "",

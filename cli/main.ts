@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { errorText, PlatformError } from "../common/errors.ts";
 import { EXIT, ParsedOptions, parserOptions } from "./command.ts";
 import type { Command, CommandContext, ExitCode, Output } from "./command.ts";
+import { demo } from "./commands/demo.ts";
 import { describe } from "./commands/describe.ts";
 import { createHelp } from "./commands/help.ts";
 import { invoke } from "./commands/invoke.ts";
@@ -16,7 +17,7 @@ import { version } from "./commands/version.ts";
 import { commandPage, overviewPage } from "./help-page.ts";
 import { NotFoundError } from "./run-client.ts";
 
-const PLAIN: readonly Command[] = [up, ls, invoke, logs, describe, version];
+const PLAIN: readonly Command[] = [demo, up, ls, invoke, logs, describe, version];
 export const COMMANDS: readonly Command[] = [...PLAIN, createHelp(PLAIN)];
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

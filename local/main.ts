@@ -2,6 +2,7 @@
  * The whole platform on one machine: the store, the activators, the same controller as in a
  * cluster with local adapters, and the dashboard. `startPlatform` is its whole face.
  */
+import type { ActivatorRecord } from "../common/contracts/local-run.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { createLogger } from "../foundation/logger.ts";
 import type { Logger } from "../foundation/logger.ts";
@@ -14,6 +15,7 @@ import { announce } from "./presence.ts";
 import { claimPort, openServing, startServing } from "./serving.ts";
 import type { Serving } from "./serving.ts";
 import { StopList } from "./stop-list.ts";
+import type { RoutingStore } from "../store/types.ts";
 
 export type { PlatformEvent, PlatformUrls, ServiceSummary } from "./platform-types.ts";
 
@@ -48,6 +50,9 @@ export interface Platform {
   readonly store: string;
   services(): readonly ServiceSummary[];
   pods(): readonly PodSummary[];
+  activators(): readonly ActivatorRecord[];
+  /** The routing state, for those who watch it (the demo, tests). */
+  readonly routing: RoutingStore;
   /** Calls for each event from now on; answers the function that ends that. */
   onEvent(listener: (event: PlatformEvent) => void): () => void;
   /** Drains pods for at most `graceMs`. A second call with less hurries the first. */
@@ -90,6 +95,8 @@ function platformOf(serving: Serving, urls: PlatformUrls): Platform {
     store: base.server.description,
     services: () => serving.summaries(),
     pods: () => pods.summaries(),
+    activators: () => serving.activators.records(),
+    routing: base.store.store,
     onEvent: (listener) => base.events.listen(listener),
     stop: async (graceMs = DEFAULT_STOP_GRACE_MS) => {
       // While the first call drains the pods, a second one hurries them.

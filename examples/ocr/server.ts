@@ -39,7 +39,7 @@ async function read({ request, response, signal }: Call): Promise<void> {
     const ms = Math.round(performance.now() - startedAt);
     // Counted out before the answer goes: a caller may send its next page at once.
     count.cur -= 1;
-    sendJson(response, 200, { text, ms, confidence });
+    sendJson(response, 200, { text, ms, confidence, most_at_once: count.max });
   } catch (error) {
     count.cur -= 1;
     throw error;

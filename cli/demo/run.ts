@@ -1,0 +1,173 @@
+/**
+ * The whole demo: platform up, four acts, summary, platform down. Ctrl-C at any moment ends the
+ * act that runs, stops everything and still writes the report, marked incomplete.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ColdStartRecord } from "../../common/contracts/channels.ts";
+import { ReportBuilder, exitCodeOf, writeReport } from "../../foundation/report.ts";
+import type { Report } from "../../foundation/report.ts";
+import { formatTable } from "../../foundation/text-table.ts";
+import { backToZero, fromZero, scaleOut, streams } from "./acts.ts";
+import type { Stage } from "./acts.ts";
+import { createCaller } from "./http.ts";
+import { startDemoPlatform } from "./local-platform.ts";
+import type { DemoPlatform } from "./platform-view.ts";
+import { PodCounts } from "./platform-view.ts";
+import { buildReport } from "./report.ts";
+import { Tally } from "./tally.ts";
+import type { Terminal } from "./terminal.ts";
+import { formatMs } from "./waterfall.ts";
+
+const STOP_GRACE_MS = 3_000;
+
+export interface DemoOptions {
+  readonly terminal: Terminal;
+  /** Public port; 0 picks a free one. */
+  readonly port: number;
+  readonly jsonFile?: string;
+  /** Aborted by the first signal. */
+  readonly signal: AbortSignal;
+}
+
+export async function runDemo(options: DemoOptions): Promise<number> {
+  const builder = new ReportBuilder("demo");
+  const folder = await mkdtemp(join(tmpdir(), "pilotlight-demo-"));
+  try {
+    const report = await perform(options, builder, join(folder, "run"));
+    if (options.jsonFile !== undefined) writeReport(report, options.jsonFile);
+    return exitCodeOf(report);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function perform(
+  options: DemoOptions,
+  builder: ReportBuilder,
+  runFolder: string,
+): Promise<Report> {
+  const { terminal, signal } = options;
+  const startedAt = performance.now();
+  const troubles: string[] = [];
+  terminal.heading("Pilotlight: serverless GPUs on this machine");
+  terminal.live("starting Valkey, two activators, autoscaler and dashboard ...");
+  const platform = await startDemoPlatform({
+    port: options.port,
+    runFolder,
+    onEvent: (event) => {
+      if (event.level !== "info") troubles.push(`${event.subject} ${event.text}`.trim());
+    },
+  });
+  const stage = openStage(platform, terminal, signal);
+  try {
+    introduce(stage, performance.now() - startedAt);
+    const notAtZero = await playActs(stage);
+    const report = await close(stage, { builder, notAtZero, startedAt });
+    printSummary(terminal, report, [...troubles, ...stage.tally.troubles()]);
+    return report;
+  } finally {
+    stage.counts.stop();
+    stage.caller.close();
+    terminal.live("stopping ...");
+    await platform.stop(signal.aborted ? 0 : STOP_GRACE_MS);
+    terminal.settle("Stopped; nothing is left running.");
+  }
+}
+
+function openStage(platform: DemoPlatform, terminal: Terminal, signal: AbortSignal): Stage {
+  const counts = new PodCounts(platform);
+  return {
+    platform,
+    terminal,
+    signal,
+    counts,
+    caller: createCaller(),
+    tally: new Tally(),
+    pagesAtOnce: [],
+  };
+}
+
+function introduce({ terminal, platform }: Stage, tookMs: number): void {
+  terminal.settle(
+    `Up after ${formatMs(tookMs)}, with ${platform.services().length} services and no pod.`,
+  );
+  terminal.line(
+    `  services   ${platform
+      .services()
+      .map(({ name }) => name)
+      .join(", ")}`,
+  );
+  terminal.line(`  URL        ${platform.ingressUrl}, Host NAME.default.localhost`);
+  terminal.line(`  dashboard  ${platform.dashboardUrl}`);
+  terminal.line(`  store      ${platform.store}`);
+}
+
+/** Returns how many services are not at zero; all of them when the demo was cut. */
+async function playActs(stage: Stage): Promise<number> {
+  for (const act of [fromZero, scaleOut, streams]) {
+    if (!stage.signal.aborted) await act(stage);
+  }
+  if (stage.signal.aborted) return stage.platform.services().length;
+  return (await backToZero(stage)).length;
+}
+
+interface Closing {
+  readonly builder: ReportBuilder;
+  readonly notAtZero: number;
+  readonly startedAt: number;
+}
+
+async function close(stage: Stage, closing: Closing): Promise<Report> {
+  const { platform, tally, counts, signal } = stage;
+  const { builder, notAtZero, startedAt } = closing;
+  if (!signal.aborted) builder.complete();
+  builder.store(platform.store, platform.store.includes("redis"));
+  return buildReport({
+    builder,
+    tally,
+    counts,
+    notAtZero,
+    services: platform.services(),
+    coldStarts: await allColdStarts(platform),
+    largestInContainer: Math.max(0, ...stage.pagesAtOnce),
+    seconds: Math.round((performance.now() - startedAt) / 100) / 10,
+    store: platform.store,
+  });
+}
+
+async function allColdStarts(platform: DemoPlatform): Promise<readonly ColdStartRecord[]> {
+  const records = await Promise.all(
+    platform.services().map(({ name }) => platform.coldStarts(name)),
+  );
+  return records.flat().toSorted((left, right) => left.requestAt - right.requestAt);
+}
+
+function printSummary(terminal: Terminal, report: Report, troubles: readonly string[]): void {
+  terminal.heading(report.complete ? "Summary" : "Summary (cut short)");
+  const rows = (report.tables["services"] ?? []).map((entry) => [
+    String(entry["service"]),
+    String(entry["requests"]),
+    Object.entries(entry["answers"] as Record<string, number>)
+      .map(([status, count]) => `${status} x${count}`)
+      .join(", "),
+    String(entry["pods_max"]),
+    String(entry["pods_last"]),
+  ]);
+  terminal.line(formatTable(["service", "requests", "answers", "most pods", "pods now"], rows));
+  terminal.line();
+  terminal.line(
+    formatTable(
+      ["figure", "value", "unit", "verdict"],
+      report.rows.map(({ id, value, unit, verdict }) => [
+        id,
+        value === null ? "-" : String(value),
+        unit,
+        verdict,
+      ]),
+    ),
+  );
+  for (const trouble of troubles.slice(0, 10)) terminal.line(terminal.paint.yellow(`! ${trouble}`));
+  terminal.line();
+}
