@@ -38,7 +38,6 @@ local goes_on = outcome == 'cancelled' or outcome == 'timeout'
 if target and goes_on and target[CONFIRMS] == 1 and target[STATE] ~= 'deleted' then
   -- Only the pod knows when the work of a caller who left has ended.
   lapse_lease(ctx, lease_id, request, target)
-  was_free = nil
 else
   forget_lease(ctx, lease_id, request, target)
 end

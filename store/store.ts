@@ -12,7 +12,7 @@ import type { ScriptLibrary } from "./load-scripts.ts";
 import { createRequestCalls } from "./request-calls.ts";
 import { createRevisionCalls } from "./revision-calls.ts";
 import { createScriptCaller } from "./script-caller.ts";
-import { createSubscriber } from "./subscriber.ts";
+import { Subscriber } from "./subscriber.ts";
 import { createTargetCalls } from "./target-calls.ts";
 import type { RoutingStore, StoreSubscriber } from "./types.ts";
 
@@ -56,7 +56,7 @@ export function createStore(options: StoreOptions): StoreHandle {
   const client = createClient(clientOptions);
   const library = options.library ?? loadScripts();
   const caller = createScriptCaller({ client, keys, library, testTime, options: clientOptions });
-  const subscriber = createSubscriber({ ...clientOptions, keys, activatorId });
+  const subscriber = new Subscriber({ ...clientOptions, keys, activatorId });
   const requests = createRequestCalls(client, caller);
 
   return {
@@ -74,10 +74,11 @@ export function createStore(options: StoreOptions): StoreHandle {
       await caller.command((connection) => connection.ping());
       return performance.now() - startedAt;
     },
-    close: async () => {
+    close: () => {
       requests.close();
-      await subscriber.close();
+      subscriber.close();
       client.disconnect();
+      return Promise.resolve();
     },
   };
 }

@@ -16,91 +16,109 @@ export interface SubscriberOptions extends ClientOptions {
   readonly activatorId?: string | undefined;
 }
 
-export interface SubscriberHandle extends StoreSubscriber {
-  /** All channels listened to are subscribed. */
-  ready(): Promise<void>;
-  close(): Promise<void>;
-}
-
 type Listener = (message: string) => void;
 
-export function createSubscriber(options: SubscriberOptions): SubscriberHandle {
-  const { keys, activatorId, logger } = options;
-  const channels = new Map<string, Listener[]>();
-  const resubscribed: (() => void)[] = [];
-  const subscribed = new Set<string>();
-  const client = new Redis(options.url, {
-    ...connectionOptions(options, "subscriber"),
-    autoResubscribe: false,
-    lazyConnect: true,
-  });
-  logConnection(client, logger, "subscriber");
+export class Subscriber implements StoreSubscriber {
+  readonly #options: SubscriberOptions;
+  readonly #client: Redis;
+  readonly #listeners = new Map<string, Listener[]>();
+  /** Channels in force on the present connection. */
+  readonly #subscribed = new Set<string>();
+  readonly #resubscribed: (() => void)[] = [];
+  readonly #waiters = new Set<() => void>();
 
-  const subscribe = async (names: readonly string[]): Promise<void> => {
-    if (names.length === 0) return;
-    await client.subscribe(...names);
-    for (const name of names) subscribed.add(name);
-    if (subscribed.size === channels.size) for (const listener of resubscribed) listener();
-  };
-  // A failure means that the connection broke; the next one subscribes again.
-  const trySubscribe = (names: readonly string[]): void =>
-    void subscribe(names).catch(() => undefined);
+  constructor(options: SubscriberOptions) {
+    this.#options = options;
+    this.#client = new Redis(options.url, {
+      ...connectionOptions(options, "subscriber"),
+      autoResubscribe: false,
+      // Connects with the first listener: who only calls scripts needs one connection.
+      lazyConnect: true,
+    });
+    logConnection(this.#client, options.logger, "subscriber");
+    this.#client.on("ready", () => this.#subscribe([...this.#listeners.keys()]));
+    this.#client.on("close", () => this.#subscribed.clear());
+    this.#client.on("message", (channel: string, message: string) => {
+      for (const listener of this.#listeners.get(channel) ?? []) listener(message);
+    });
+  }
 
-  client.on("ready", () => trySubscribe([...channels.keys()]));
-  client.on("close", () => subscribed.clear());
-  client.on("message", (channel: string, message: string) => {
-    for (const listener of channels.get(channel) ?? []) listener(message);
-  });
+  onAssignment(listener: (assignment: Assignment) => void): void {
+    const { activatorId, keys, logger } = this.#options;
+    if (activatorId === undefined) {
+      throw new PlatformError("ERR_INTERNAL", "onAssignment needs createStore with an activatorId");
+    }
+    this.#listen(keys.assignPrefix + activatorId, (message) => {
+      const assignment = parseAssignment(message);
+      if (assignment === null) logger?.warn("assignment is no JSON object", { message });
+      else listener(assignment);
+    });
+  }
 
-  const listen = (channel: string, listener: Listener): void => {
-    const listeners = channels.get(channel);
+  onWake(listener: (revision: RevisionKey) => void): void {
+    this.#listen(this.#options.keys.wakeChannel, (key) => listener(key as RevisionKey));
+  }
+
+  onConfig(listener: (revision: RevisionKey) => void): void {
+    this.#listen(this.#options.keys.configChannel, (key) => listener(key as RevisionKey));
+  }
+
+  onResubscribed(listener: () => void): void {
+    this.#resubscribed.push(listener);
+  }
+
+  /** Resolves when all channels listened to are in force. */
+  ready(): Promise<void> {
+    if (this.#isComplete) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.#waiters.delete(done);
+        reject(unavailable("no subscription"));
+      }, this.#options.timeoutMs);
+      this.#waiters.add(done);
+    });
+  }
+
+  close(): void {
+    this.#client.disconnect();
+  }
+
+  get #isComplete(): boolean {
+    return this.#subscribed.size === this.#listeners.size;
+  }
+
+  #listen(channel: string, listener: Listener): void {
+    const listeners = this.#listeners.get(channel);
     if (listeners !== undefined) {
       listeners.push(listener);
       return;
     }
-    channels.set(channel, [listener]);
-    if (client.status === "wait") void client.connect().catch(() => undefined);
-    else if (client.status === "ready") trySubscribe([channel]);
-  };
+    this.#listeners.set(channel, [listener]);
+    // A failed connect is tried again by the client; its error event is logged.
+    if (this.#client.status === "wait") this.#client.connect().catch(() => undefined);
+    else if (this.#client.status === "ready") this.#subscribe([channel]);
+  }
 
-  return {
-    onAssignment: (listener) => {
-      if (activatorId === undefined) {
-        throw new PlatformError("ERR_INTERNAL", "createStore needs activatorId for onAssignment");
-      }
-      listen(keys.assignPrefix + activatorId, (message) => {
-        const assignment = parseAssignment(message);
-        if (assignment === null) logger?.warn("assignment is no JSON object", { message });
-        else listener(assignment);
-      });
-    },
-    onWake: (listener) => listen(keys.wakeChannel, (key) => listener(key as RevisionKey)),
-    onConfig: (listener) => listen(keys.configChannel, (key) => listener(key as RevisionKey)),
-    onResubscribed: (listener) => void resubscribed.push(listener),
-    ready: () =>
-      waitUntil(() => subscribed.size === channels.size, resubscribed, options.timeoutMs),
-    close: async () => {
-      client.disconnect();
-      await Promise.resolve();
-    },
-  };
-}
+  #subscribe(channels: readonly string[]): void {
+    if (channels.length === 0) return;
+    this.#client.subscribe(...channels).then(
+      () => this.#entered(channels),
+      // The connection broke meanwhile; the next one subscribes to all.
+      () => undefined,
+    );
+  }
 
-/** Resolves when `isDone`, looked at after each (re)subscription. */
-function waitUntil(
-  isDone: () => boolean,
-  resubscribed: (() => void)[],
-  timeoutMs: number,
-): Promise<void> {
-  if (isDone()) return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(unavailable("no subscription")), timeoutMs);
-    resubscribed.push(() => {
-      if (!isDone()) return;
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+  #entered(channels: readonly string[]): void {
+    for (const channel of channels) this.#subscribed.add(channel);
+    if (!this.#isComplete) return;
+    for (const listener of this.#resubscribed) listener();
+    for (const done of this.#waiters) done();
+    this.#waiters.clear();
+  }
 }
 
 function parseAssignment(message: string): Assignment | null {

@@ -103,19 +103,22 @@ function toView(row: TargetRow): TargetView {
 export function podChanges(rows: readonly TargetRow[], pods: readonly PodFact[]): PodRow[] {
   const known = new Map(rows.map((row) => [row.uid, row]));
   const changes: PodRow[] = [];
-  for (const { uid, podName, draining, card } of pods) {
-    const row = known.get(uid);
-    known.delete(uid);
-    const isSettled =
-      row !== undefined &&
-      row.state !== "deleted" &&
-      row.podName === podName &&
-      (card === "" || row.card === card) &&
-      (row.state === "draining" || !draining);
-    if (!isSettled) changes.push({ uid, podName, card, what: draining ? "draining" : "present" });
+  for (const pod of pods) {
+    if (!isSettled(known.get(pod.uid), pod)) {
+      const { uid, podName, card, draining } = pod;
+      changes.push({ uid, podName, card, what: draining ? "draining" : "present" });
+    }
+    known.delete(pod.uid);
   }
   for (const { uid, cause } of known.values()) {
     if (cause !== "vanished") changes.push({ uid, podName: "", card: "", what: "absent" });
   }
   return changes;
+}
+
+/** The store knows all that the pod list says of this pod. */
+function isSettled(row: TargetRow | undefined, pod: PodFact): boolean {
+  if (row === undefined || row.state === "deleted") return false;
+  if (pod.draining && row.state !== "draining") return false;
+  return row.podName === pod.podName && (pod.card === "" || row.card === pod.card);
 }

@@ -30,7 +30,9 @@ local function reap_activators(ctx)
   if not activator_id then return end
   local ids = list_owned(ctx, 'a', activator_id, MOST_OWNED)
   for _, request_id in ipairs(ids) do
-    reap_request(ctx, request_id, read_request(ctx, request_id))
+    -- Handing over a slot of an earlier one may have dropped this ticket already.
+    local request = read_request(ctx, request_id)
+    if request then reap_request(ctx, request_id, request) end
   end
   if #ids < MOST_OWNED then redis.call('ZREM', ctx.keys[ACTIVATORS], activator_id) end
   ctx.more = true

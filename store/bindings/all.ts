@@ -1,0 +1,28 @@
+/** Every binding, for the test that compares them with the headers of the scripts. */
+import { acquireLease } from "./acquire-lease.ts";
+import { leaveRevision, renewActivator } from "./activators.ts";
+import { reportEvidence, reportHeartbeats, reportProbe, reportReadiness } from "./reports.ts";
+import { askTicket, cancelTicket, reassertLeases, releaseLease } from "./requests.ts";
+import { configureRevision, readFigures, switchEvents } from "./revisions.ts";
+import { comparePods, drainTarget, readTargets, removeTarget } from "./targets.ts";
+
+export const ALL_BINDINGS = [
+  acquireLease,
+  releaseLease,
+  cancelTicket,
+  askTicket,
+  reassertLeases,
+  reportReadiness,
+  reportHeartbeats,
+  reportEvidence,
+  reportProbe,
+  renewActivator,
+  leaveRevision,
+  configureRevision,
+  readFigures,
+  switchEvents,
+  readTargets,
+  comparePods,
+  drainTarget,
+  removeTarget,
+] as const;

@@ -1,0 +1,166 @@
+/**
+ * Random steps for the test of the store: plain data, made from a seed before anything runs, so
+ * that a failing sequence can be cut down and pasted into a named test.
+ */
+import type { LoadBalancingPolicy } from "../../common/contracts/routing.ts";
+import { LOAD_BALANCING_POLICIES } from "../../common/contracts/routing.ts";
+import { createRandom } from "../../common/random.ts";
+import type { Random } from "../../common/random.ts";
+import type { ReportedState } from "../../common/contracts/push.ts";
+import type { ReleaseOutcome, TargetEvidence } from "../../store/types.ts";
+
+export type Step =
+  | {
+      readonly do: "acquire";
+      readonly lease: number;
+      readonly activator: number;
+      readonly exclude: readonly number[];
+      readonly mayWait: boolean;
+      readonly random: readonly [number, number];
+    }
+  | { readonly do: "release"; readonly lease: number; readonly outcome: ReleaseOutcome }
+  | { readonly do: "cancel"; readonly lease: number }
+  | {
+      readonly do: "report";
+      readonly pod: number;
+      readonly order: "next" | "same" | "old" | "reboot";
+      readonly state: ReportedState | "goodbye";
+      readonly capacity: number;
+      readonly occupied: number;
+      readonly confirms: boolean;
+      readonly stillRunning: boolean;
+    }
+  | { readonly do: "beat"; readonly pods: readonly number[] }
+  | { readonly do: "evidence"; readonly pod: number; readonly evidence: TargetEvidence }
+  | { readonly do: "probe"; readonly pod: number; readonly passed: boolean }
+  | { readonly do: "renew" | "leave" | "reassert"; readonly activator: number }
+  | { readonly do: "configure"; readonly policy: LoadBalancingPolicy }
+  | { readonly do: "figures" }
+  | {
+      readonly do: "compare";
+      readonly pods: readonly number[];
+      readonly draining: readonly number[];
+    }
+  | { readonly do: "drain" | "remove"; readonly pod: number }
+  | { readonly do: "time"; readonly ms: number };
+
+const PODS = 6;
+const ACTIVATORS = 3;
+
+/** Kinds by weight. */
+const KINDS: readonly Step["do"][] = [
+  ...times(10, "acquire" as const),
+  ...times(8, "release" as const),
+  ...times(2, "cancel" as const),
+  ...times(8, "report" as const),
+  ...times(3, "beat" as const),
+  ...times(3, "evidence" as const),
+  ...times(3, "probe" as const),
+  ...times(4, "renew" as const),
+  ...times(4, "time" as const),
+  "leave",
+  "reassert",
+  ...times(3, "configure" as const),
+  "figures",
+  "compare",
+  "drain",
+  "remove",
+];
+
+function times<T>(count: number, value: T): T[] {
+  return Array.from({ length: count }, () => value);
+}
+
+export function randomSteps(seed: number, count: number): Step[] {
+  const random = createRandom(seed);
+  let leases = 0;
+  return Array.from({ length: count }, () => {
+    const kind = pick(random, KINDS);
+    // Mostly a new request; sometimes an old one again, as after a lost reply.
+    const isNew = kind === "acquire" && random() < 0.85;
+    if (isNew) leases += 1;
+    const lease = isNew ? leases : Math.max(1, leases - Math.floor(random() * 12));
+    return makeStep(random, kind, lease);
+  });
+}
+
+function pick<T>(random: Random, values: readonly T[]): T {
+  // A list that is not empty has every index below its length.
+  return values[Math.floor(random() * values.length)] as T;
+}
+
+const some = (random: Random, share: number): number[] =>
+  Array.from({ length: PODS }, (_, pod) => pod).filter(() => random() < share);
+
+function makeStep(random: Random, kind: Step["do"], lease: number): Step {
+  const pod = Math.floor(random() * PODS);
+  const activator = Math.floor(random() * ACTIVATORS);
+  switch (kind) {
+    case "acquire": {
+      const exclude = random() < 0.25 ? some(random, 0.3) : [];
+      const mayWait = random() < 0.9;
+      return { do: kind, lease, activator, exclude, mayWait, random: [random(), random()] };
+    }
+    case "release":
+      return { do: kind, lease, outcome: pick(random, ["done", "done", "cancelled", "moved"]) };
+    case "cancel":
+      return { do: kind, lease };
+    case "report":
+      return makeReport(random, pod);
+    case "evidence":
+      return { do: kind, pod, evidence: pick(random, EVIDENCE) };
+    case "probe":
+      return { do: kind, pod, passed: random() < 0.6 };
+    case "configure":
+      return { do: kind, policy: pick(random, LOAD_BALANCING_POLICIES) };
+    case "compare":
+      return { do: kind, pods: some(random, 0.85), draining: some(random, 0.1) };
+    case "time":
+      return { do: kind, ms: pick(random, [1, 50, 400, 900, 1_500, 3_500, 11_000, -5_000]) };
+    case "beat":
+      return { do: kind, pods: some(random, 0.7) };
+    case "renew":
+    case "leave":
+    case "reassert":
+      return { do: kind, activator };
+    case "drain":
+    case "remove":
+      return { do: kind, pod };
+    case "figures":
+      return { do: kind };
+  }
+}
+
+function makeReport(random: Random, pod: number): Step {
+  return {
+    do: "report",
+    pod,
+    order: pick(random, ["next", "next", "next", "next", "same", "old", "reboot"]),
+    state: pick(random, [
+      "ready",
+      "ready",
+      "ready",
+      "ready",
+      "unready",
+      "starting",
+      "draining",
+      "goodbye",
+    ]),
+    capacity: pick(random, [1, 1, 2, 3, 0]),
+    occupied: random() < 0.15 ? 1 : 0,
+    confirms: random() < 0.4,
+    stillRunning: random() < 0.3,
+  };
+}
+
+const EVIDENCE: readonly TargetEvidence[] = [
+  "connect-failed",
+  "connect-failed",
+  "connect-failed",
+  "misdirected",
+  "pod-full",
+  "draining",
+  "reset-reused",
+  "reset",
+  "push-lost",
+];
