@@ -18,12 +18,12 @@ export interface Terminal {
 }
 
 export interface Paint {
-  bold(text: string): string;
-  dim(text: string): string;
-  green(text: string): string;
-  yellow(text: string): string;
-  red(text: string): string;
-  cyan(text: string): string;
+  readonly bold: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly green: (text: string) => string;
+  readonly yellow: (text: string) => string;
+  readonly red: (text: string) => string;
+  readonly cyan: (text: string) => string;
 }
 
 export function createTerminal(out: WriteStream | NodeJS.WriteStream): Terminal {
