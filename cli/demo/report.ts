@@ -1,7 +1,6 @@
 /** The demo's figures in the form that every proof command shares. */
 import type { ColdStartRecord } from "../../common/contracts/channels.ts";
-import { ReportBuilder } from "../../foundation/report.ts";
-import type { Report } from "../../foundation/report.ts";
+import type { Report, ReportBuilder } from "../../foundation/report.ts";
 import type { DemoService, PodCounts } from "./platform-view.ts";
 import type { Tally } from "./tally.ts";
 import { percentile, platformShareMs } from "./waterfall.ts";
