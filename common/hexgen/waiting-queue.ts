@@ -20,6 +20,8 @@ export interface WaitingEntry {
   readonly waitingSince: number;
   /** Lost calls of one tenant never pass calls of another that can still be met. */
   readonly tenant?: string;
+  /** Times that another call was admitted although this one was the head. */
+  passedOver?: number;
 }
 
 export interface WaitingQueueOptions {
@@ -75,6 +77,11 @@ export class WaitingQueue<T extends WaitingEntry> {
     if (this.#share.next(inClass0, this.#waitingInClass1) === 0) return this.#top(0);
     const lost = this.#top(1);
     return lost !== undefined && this.#mayPass(lost, inClass0) ? lost : this.#top(0);
+  }
+
+  /** True when it has waited longer than the limit, so that nothing may pass it. */
+  isStarved(entry: T, now: number): boolean {
+    return now - entry.waitingSince > this.#starvationLimit;
   }
 
   /** The best `count` calls in the order of their class and key, for bounded backfill. */
@@ -173,7 +180,7 @@ export class WaitingQueue<T extends WaitingEntry> {
       const oldest = this.#byAge.peek();
       if (oldest === undefined) return undefined;
       if (this.#waiting.has(oldest)) {
-        return now - oldest.waitingSince > this.#starvationLimit ? oldest : undefined;
+        return this.isStarved(oldest, now) ? oldest : undefined;
       }
       this.#byAge.pop();
     }

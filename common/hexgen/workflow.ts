@@ -96,7 +96,11 @@ function startStage(
     ...workflow,
     stageIndex: call.stageIndex,
     template,
-    ...planStage(workflow, { now: call.now, expectedNow: call.timeOf(call.stage), later }, rules),
+    ...planStage(
+      workflow,
+      { now: call.now, expectedNow: call.timeOf(call.stage), later },
+      rules.debt,
+    ),
   };
 }
 
@@ -104,14 +108,14 @@ function startStage(
 export function planStage(
   workflow: { readonly arrivedAt: number; readonly slo: number },
   stage: { readonly now: number; readonly expectedNow: number; readonly later: number },
-  rules: WorkflowRules,
+  debt: "bounded" | "unbounded",
 ): StagePlan {
   const budget = stageBudget({
     slo: workflow.slo,
     elapsed: stage.now - workflow.arrivedAt,
     expectedNow: stage.expectedNow,
     expectedLater: stage.later,
-    debt: rules.debt,
+    debt,
   });
   return { readyAt: stage.now, budget, rest: stage.expectedNow + stage.later };
 }

@@ -1,8 +1,10 @@
 /**
  * A card that works: a queue of waiting calls, a batch, and one action at a time. Two engines
- * implement this: the reference model of the golden runs and a detailed one.
+ * implement this: the reference model of the golden runs and one with chunked prefill.
  */
-import type { WaitingEntry } from "../../../common/hexgen/waiting-queue.ts";
+import type { BatchingCard } from "../../../common/hexgen/batch-dispatch.ts";
+import { nextFitting } from "../../../common/hexgen/backfill.ts";
+import type { WaitingEntry, WaitingQueue } from "../../../common/hexgen/waiting-queue.ts";
 import type { CallTokens } from "./workload.ts";
 
 /** A call that was dispatched to a card. */
@@ -11,9 +13,9 @@ export interface SimulatedCall extends WaitingEntry, CallTokens {
   readonly workflow: number;
   /** Index of its stage's facts. */
   readonly stageIndex: number;
-  /** What was booked as outstanding work. */
-  readonly bookedUs: number;
-  readonly dispatchedAtUs: number;
+  /** What was booked on the card: solo time and engine time. */
+  bookedUs: number;
+  bookedEngineUs: number;
 }
 
 export interface Engine {
@@ -23,4 +25,25 @@ export interface Engine {
   enqueue(call: SimulatedCall, nowUs: number): void;
   /** Ends the current action and starts the next. Returns the calls that ended, in batch order. */
   advance(nowUs: number): readonly SimulatedCall[];
+  /** The card is lost: stops, and returns all calls that it held, waiting or running. */
+  lose(): readonly SimulatedCall[];
+}
+
+export interface EngineParts {
+  readonly card: BatchingCard;
+  readonly queue: WaitingQueue<SimulatedCall>;
+  readonly admission: "blocking" | "backfill";
+  /** Cached tokens of a prompt whose prefill starts now; also told to remember it. */
+  readonly startPrefill: (call: SimulatedCall) => number;
+}
+
+/** The call that may be admitted now, if any; it stays in the queue. */
+export function nextAdmission(
+  parts: EngineParts,
+  nowUs: number,
+  fits: (call: SimulatedCall) => boolean,
+): SimulatedCall | undefined {
+  if (parts.admission === "backfill") return nextFitting(parts.queue, nowUs, fits);
+  const head = parts.queue.head(nowUs);
+  return head !== undefined && fits(head) ? head : undefined;
 }

@@ -3,21 +3,12 @@
  * for the whole batch, key-value cache charged by prompt only. A run of equal decode steps is one
  * action; a call that arrives in it is seen at the first step boundary after its arrival.
  */
-import type { CardProfile } from "../../../common/hexgen/cost.ts";
 import { decodeStepUs, roundHalfUp } from "../../../common/hexgen/cost.ts";
-import type { WaitingQueue } from "../../../common/hexgen/waiting-queue.ts";
-import type { Engine, SimulatedCall } from "./engine.ts";
+import type { Engine, EngineParts, SimulatedCall } from "./engine.ts";
+import { nextAdmission } from "./engine.ts";
 
 /** Share of the key-value cache that admissions may fill. */
 const KV_SHARE = 0.95;
-
-export interface ReferenceEngineOptions {
-  readonly profile: CardProfile;
-  readonly kvTokens: number;
-  readonly queue: WaitingQueue<SimulatedCall>;
-  /** Cached tokens of a prompt whose prefill starts now; also told to remember it. */
-  readonly startPrefill: (call: SimulatedCall) => number;
-}
 
 interface BatchedCall {
   readonly call: SimulatedCall;
@@ -27,7 +18,7 @@ interface BatchedCall {
 
 export class ReferenceEngine implements Engine {
   actionEndsAtUs = Infinity;
-  readonly #options: ReferenceEngineOptions;
+  readonly #parts: EngineParts;
   readonly #kvLimit: number;
   #batch: BatchedCall[] = [];
   #kvInUse = 0;
@@ -37,13 +28,13 @@ export class ReferenceEngine implements Engine {
   #runStartedAtUs = 0;
   #stepUs = 0;
 
-  constructor(options: ReferenceEngineOptions) {
-    this.#options = options;
-    this.#kvLimit = Math.floor(KV_SHARE * options.kvTokens);
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    this.#kvLimit = Math.floor(KV_SHARE * parts.card.kvTokens);
   }
 
   enqueue(call: SimulatedCall, nowUs: number): void {
-    this.#options.queue.push(call);
+    this.#parts.queue.push(call);
     if (this.actionEndsAtUs === Infinity) this.#start(nowUs);
     else if (this.#stepUs > 0) this.#endRunAfter(nowUs);
   }
@@ -54,10 +45,21 @@ export class ReferenceEngine implements Engine {
     return ended;
   }
 
-  #start(nowUs: number): void {
-    const head = this.#options.queue.head(nowUs);
+  lose(): readonly SimulatedCall[] {
+    const waiting = [...this.#parts.queue];
+    for (const call of waiting) this.#parts.queue.remove(call);
+    const held = [...this.#batch.map(({ call }) => call), ...waiting];
+    this.#batch = [];
+    this.#kvInUse = 0;
     this.#stepUs = 0;
-    if (head !== undefined && this.#fits(head)) this.#startPrefill(head, nowUs);
+    this.actionEndsAtUs = Infinity;
+    return held;
+  }
+
+  #start(nowUs: number): void {
+    const next = nextAdmission(this.#parts, nowUs, (call) => this.#fits(call));
+    this.#stepUs = 0;
+    if (next !== undefined) this.#startPrefill(next, nowUs);
     else if (this.#batch.length > 0) this.#startRun(nowUs);
     else this.actionEndsAtUs = Infinity;
   }
@@ -67,21 +69,21 @@ export class ReferenceEngine implements Engine {
   }
 
   #startPrefill(call: SimulatedCall, nowUs: number): void {
-    this.#options.queue.admit(call);
-    const uncached = call.inputTokens - this.#options.startPrefill(call);
+    this.#parts.queue.admit(call);
+    const uncached = call.inputTokens - this.#parts.startPrefill(call);
     this.#batch.push({ call, lastStep: this.#steps + Math.max(call.outputTokens, 1) });
     this.#kvInUse += call.inputTokens;
-    this.actionEndsAtUs =
-      nowUs + roundHalfUp((1e6 * uncached) / this.#options.profile.prefillTokensPerS);
+    const { prefillTokensPerS } = this.#parts.card.profile;
+    this.actionEndsAtUs = nowUs + roundHalfUp((1e6 * uncached) / prefillTokensPerS);
   }
 
   #startRun(nowUs: number): void {
     let steps = Infinity;
     for (const { lastStep } of this.#batch) steps = Math.min(steps, lastStep - this.#steps);
     this.#runStartedAtUs = nowUs;
-    this.#stepUs = decodeStepUs(this.#options.profile, this.#batch.length);
+    this.#stepUs = decodeStepUs(this.#parts.card.profile, this.#batch.length);
     this.actionEndsAtUs = nowUs + steps * this.#stepUs;
-    const crossingAtUs = this.#options.queue.nextCrossingAt();
+    const crossingAtUs = this.#parts.queue.nextCrossingAt();
     if (crossingAtUs < this.actionEndsAtUs) this.#endRunAfter(Math.max(crossingAtUs, nowUs));
   }
 
@@ -100,9 +102,8 @@ export class ReferenceEngine implements Engine {
       if (entry.lastStep > this.#steps) running.push(entry);
       else ended.push(entry.call);
     }
-    if (ended.length === 0) return ended;
     for (const call of ended) this.#kvInUse -= call.inputTokens;
-    this.#batch = running;
+    if (ended.length > 0) this.#batch = running;
     return ended;
   }
 }

@@ -2,8 +2,9 @@
 import type { QueueOrder } from "../../../common/contracts/routing.ts";
 import type { CardProfile } from "../../../common/hexgen/cost.ts";
 import { roundHalfUp } from "../../../common/hexgen/cost.ts";
-import { drawArrivalsUs, drawFrom } from "../../../common/hexgen/draws.ts";
+import { drawArrivalsUs, drawFrom, drawGamma } from "../../../common/hexgen/draws.ts";
 import { createRandom } from "../../../common/random.ts";
+import type { RealismOptions } from "./realism.ts";
 import type { TracedWorkflow, WorkflowClass } from "./workload.ts";
 
 export interface PoolCard {
@@ -12,12 +13,21 @@ export interface PoolCard {
   readonly kvTokens: number;
 }
 
-export type DispatchRule = "rr" | "wb" | "ect" | "repo";
+/** `rr` in turn, `batch` for engines that batch; the others are rules of `common/hexgen/dispatch.ts`. */
+export type DispatchRule = "rr" | "wb" | "ect" | "repo" | "batch";
 
 export interface SimulatedPolicy {
   readonly dispatch: DispatchRule;
   readonly alpha: number;
   readonly order: QueueOrder;
+  /** Whether a head that does not fit blocks the others. Default: it does. */
+  readonly admission?: "blocking" | "backfill";
+  /**
+   * Variants of the rules, for comparison only. `shared-template`: one list of expected stages for
+   * all workflows, as the published code has it. `fixed-class`: class of `urgency` fixed at
+   * dispatch, lost calls by laxity too, no reserved share.
+   */
+  readonly variant?: "shared-template" | "fixed-class";
 }
 
 export interface Arrivals {
@@ -32,8 +42,10 @@ export interface Scenario extends Arrivals {
   readonly workflows: readonly TracedWorkflow[];
   readonly pool: readonly PoolCard[];
   readonly policy: SimulatedPolicy;
-  /** Cards keep shared prompt prefixes. */
-  readonly prefixReuse: boolean;
+  /** Cards keep prompt prefixes: not at all, for ever, or in the cache that calls leave. */
+  readonly prefixReuse: "off" | "unbounded" | "evicting";
+  /** What the reference model leaves out; absent: nothing of it. */
+  readonly realism?: RealismOptions;
 }
 
 /** Arrivals as recorded in the trace, sped up to a rate; one objective for all. */
@@ -46,6 +58,22 @@ export function recordedArrivals(
     arrivalsUs: workflows.map(({ arrivalUnits }) => roundHalfUp((1e6 * arrivalUnits) / ratePerS)),
     sloScales: workflows.map(() => sloScale),
   };
+}
+
+/** Arrivals in bursts: Gamma gaps of that coefficient of variation (1 is Poisson). */
+export function burstyArrivalsUs(
+  seed: number,
+  ratePerS: number,
+  count: number,
+  variation: number,
+): number[] {
+  const random = createRandom(seed);
+  const shape = 1 / variation ** 2;
+  let seconds = 0;
+  return Array.from({ length: count }, () => {
+    seconds += drawGamma(random, shape, 1 / (ratePerS * shape));
+    return roundHalfUp(1e6 * seconds);
+  });
 }
 
 /** Arrivals of a seed: all gaps first, then one objective per workflow from the same stream. */

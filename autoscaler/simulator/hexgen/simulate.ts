@@ -1,21 +1,23 @@
 /**
  * Runs one scenario on virtual time, in whole us. The rules (cost, dispatch, budgets, orders,
  * queue) are the product's own; this file only moves time. Within one instant: cards whose action
- * ends, in pool order; then the stages that became ready, in that order; then arrivals.
+ * ends, in pool order; then the stages that became ready, in that order; then what was set for this
+ * instant (deliveries, outages); then arrivals.
  */
-import { serviceUs } from "../../../common/hexgen/cost.ts";
+import { Heap } from "../../../common/hexgen/heap.ts";
 import { WaitingQueue } from "../../../common/hexgen/waiting-queue.ts";
-import { planStage } from "../../../common/hexgen/workflow.ts";
-import { orderClass, orderKey } from "../../../common/urgency.ts";
+import { ChunkedEngine } from "./chunked-engine.ts";
+import type { SimulatedTarget } from "./dispatcher.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import type { Engine, SimulatedCall } from "./engine.ts";
-import { PrefixMemory } from "./prefix-memory.ts";
+import type { Engine, EngineParts, SimulatedCall } from "./engine.ts";
+import { Estimates } from "./estimates.ts";
+import type { RankedWorkflow } from "./ranking.ts";
+import { Ranking } from "./ranking.ts";
+import { Realism } from "./realism.ts";
 import { ReferenceEngine } from "./reference-engine.ts";
 import type { Scenario } from "./scenario.ts";
-import type { StageTimes } from "./stage-times.ts";
-import { StageTable, TemplatePosition } from "./stage-times.ts";
 import { baseSloUs } from "./text2sql.ts";
-import type { TracedStage, TracedWorkflow } from "./workload.ts";
+import type { CallTokens, TracedWorkflow } from "./workload.ts";
 
 export interface SimulationResult {
   /** Per workflow, in file order. */
@@ -26,14 +28,18 @@ export interface SimulationResult {
   readonly lastCompletionUs: number;
 }
 
-interface RunningWorkflow {
+interface RunningWorkflow extends RankedWorkflow {
   readonly index: number;
   readonly traced: TracedWorkflow;
-  readonly arrivedAt: number;
-  readonly slo: number;
-  position: TemplatePosition;
   stage: number;
   openCalls: number;
+}
+
+/** Something set for an instant; in order of setting when instants are equal. */
+interface Timer {
+  readonly atUs: number;
+  readonly sequence: number;
+  readonly act: (nowUs: number) => void;
 }
 
 export function simulate(scenario: Scenario): SimulationResult {
@@ -42,53 +48,77 @@ export function simulate(scenario: Scenario): SimulationResult {
 
 class Simulation {
   readonly #scenario: Scenario;
-  readonly #table: StageTable;
-  readonly #stagesByIndex: StageTimes[] = [];
+  readonly #realism: Realism;
+  readonly #estimates: Estimates;
   readonly #dispatcher: Dispatcher;
-  readonly #prefixes: PrefixMemory[] = [];
-  readonly #engines: Engine[];
+  readonly #ranking: Ranking;
+  readonly #engines: readonly Engine[];
+  readonly #down = new Set<number>();
   readonly #workflows: readonly RunningWorkflow[];
-  readonly #result: { latenciesUs: Float64Array; slosUs: Float64Array; lastCompletionUs: number };
+  readonly #latenciesUs: Float64Array;
+  readonly #timers = new Heap<Timer>(
+    (left, right) =>
+      left.atUs < right.atUs || (left.atUs === right.atUs && left.sequence < right.sequence),
+  );
+  /** Calls that found no card up, in their order. */
+  #homeless: SimulatedCall[] = [];
+  #timerSequence = 0;
   #sequence = 0;
   #finished = 0;
   #nextArrival = 0;
+  #lastCompletionUs = 0;
 
   constructor(scenario: Scenario) {
     const { pool, workflowClass, policy, workflows } = scenario;
     this.#scenario = scenario;
-    this.#table = new StageTable(workflowClass, pool);
-    this.#dispatcher = new Dispatcher(pool, policy);
-    this.#engines = pool.map((_, ordinal) => this.#createEngine(ordinal));
-    const rule = policy.order === "pq" ? "repo" : "general";
-    const start = new TemplatePosition(workflowClass.template, rule, this.#table);
+    this.#realism = new Realism(scenario.realism);
+    this.#estimates = new Estimates(scenario);
+    this.#dispatcher = new Dispatcher(pool, policy, this.#estimates);
+    this.#ranking = new Ranking(policy, workflowClass, this.#estimates.table);
+    this.#engines = pool.map((card, ordinal) =>
+      this.#createEngine(ordinal, {
+        card,
+        queue: new WaitingQueue<SimulatedCall>({ order: policy.order }),
+        admission: policy.admission ?? "blocking",
+        startPrefill: (call) => this.#estimates.startPrefill(ordinal, call),
+      }),
+    );
     const baseUs = baseSloUs(workflowClass, pool);
     this.#workflows = workflows.map((traced, index) => ({
       index,
       traced,
       arrivedAt: scenario.arrivalsUs[index] ?? 0,
       slo: (scenario.sloScales[index] ?? 1) * baseUs,
-      position: start,
+      position: this.#ranking.start,
       stage: -1,
       openCalls: 0,
     }));
-    this.#result = {
-      latenciesUs: new Float64Array(workflows.length),
-      slosUs: Float64Array.from(this.#workflows, ({ slo }) => slo),
-      lastCompletionUs: 0,
-    };
+    this.#latenciesUs = new Float64Array(workflows.length);
+    this.#setOutages();
   }
 
   run(): SimulationResult {
     while (this.#finished < this.#workflows.length) this.#passInstant(this.#nextInstant());
     return {
-      ...this.#result,
+      latenciesUs: this.#latenciesUs,
+      slosUs: Float64Array.from(this.#workflows, ({ slo }) => slo),
       sloScales: this.#scenario.sloScales,
       firstArrivalUs: this.#workflows[0]?.arrivedAt ?? 0,
+      lastCompletionUs: this.#lastCompletionUs,
     };
   }
 
+  #createEngine(ordinal: number, parts: EngineParts): Engine {
+    const settings = this.#scenario.realism?.engine;
+    if (settings === undefined) return new ReferenceEngine(parts);
+    return new ChunkedEngine(parts, settings, (roomTokens) =>
+      this.#estimates.releaseCache(ordinal, roomTokens),
+    );
+  }
+
   #nextInstant(): number {
-    let next = this.#workflows[this.#nextArrival]?.arrivedAt ?? Infinity;
+    const arrivalUs = this.#workflows[this.#nextArrival]?.arrivedAt ?? Infinity;
+    let next = Math.min(arrivalUs, this.#timers.peek()?.atUs ?? Infinity);
     for (const engine of this.#engines) next = Math.min(next, engine.actionEndsAtUs);
     if (next === Infinity) throw new RangeError("the simulation has work left but no next event");
     return next;
@@ -98,9 +128,23 @@ class Simulation {
     const ready: RunningWorkflow[] = [];
     for (const [ordinal, engine] of this.#engines.entries()) {
       if (engine.actionEndsAtUs !== nowUs) continue;
-      for (const call of engine.advance(nowUs)) this.#endCall(call, ordinal, ready);
+      for (const call of engine.advance(nowUs)) this.#endCall(call, ordinal, nowUs, ready);
     }
-    for (const workflow of ready) this.#startStage(workflow, nowUs);
+    for (const workflow of ready) this.#endStage(workflow, nowUs);
+    this.#passTimers(nowUs);
+    this.#passArrivals(nowUs);
+  }
+
+  #passTimers(nowUs: number): void {
+    for (;;) {
+      const timer = this.#timers.peek();
+      if (timer === undefined || timer.atUs > nowUs) return;
+      this.#timers.pop();
+      timer.act(nowUs);
+    }
+  }
+
+  #passArrivals(nowUs: number): void {
     for (;;) {
       const arriving = this.#workflows[this.#nextArrival];
       if (arriving === undefined || arriving.arrivedAt !== nowUs) return;
@@ -109,12 +153,20 @@ class Simulation {
     }
   }
 
-  #endCall(call: SimulatedCall, ordinal: number, ready: RunningWorkflow[]): void {
-    this.#dispatcher.ended(ordinal, call.bookedUs);
+  #endCall(call: SimulatedCall, ordinal: number, nowUs: number, ready: RunningWorkflow[]): void {
+    this.#after(this.#realism.dispatchLatencyUs(), nowUs, () => {
+      this.#dispatcher.unbook(ordinal, call);
+    });
     const workflow = this.#workflows[call.workflow];
     if (workflow === undefined) return;
     workflow.openCalls -= 1;
     if (workflow.openCalls === 0) ready.push(workflow);
+  }
+
+  #endStage(workflow: RunningWorkflow, nowUs: number): void {
+    const isLast = workflow.stage + 1 === workflow.traced.stages.length;
+    const toolTimeUs = isLast ? 0 : this.#realism.toolTimeUs();
+    this.#after(toolTimeUs, nowUs, (atUs) => this.#startStage(workflow, atUs));
   }
 
   /** Starts the next stage of a workflow, or ends the workflow when there is none. */
@@ -122,88 +174,99 @@ class Simulation {
     workflow.stage += 1;
     const stage = workflow.traced.stages[workflow.stage];
     if (stage === undefined) {
-      this.#result.latenciesUs[workflow.index] = nowUs - workflow.arrivedAt;
-      this.#result.lastCompletionUs = nowUs;
+      this.#latenciesUs[workflow.index] = nowUs - workflow.arrivedAt;
+      this.#lastCompletionUs = nowUs;
       this.#finished += 1;
       return;
     }
-    workflow.position = workflow.position.after(stage.stage);
     workflow.openCalls = stage.calls.length;
-    this.#dispatchStage(workflow, stage, nowUs);
-  }
-
-  #dispatchStage(workflow: RunningWorkflow, stage: TracedStage, nowUs: number): void {
-    const { order } = this.#scenario.policy;
-    const times = this.#stageTimes(stage.stage);
-    const debt = order === "pq" ? "unbounded" : "bounded";
-    const plan = planStage(
-      workflow,
-      { now: nowUs, expectedNow: times.meanUs, later: workflow.position.expectedUs },
-      { template: "general", debt },
-    );
+    const times = this.#estimates.table.of(stage.stage);
+    const plan = this.#ranking.startStage(workflow, stage.stage, nowUs, times.meanUs);
     for (const tokens of stage.calls) {
-      const target = this.#dispatcher.dispatch((ordinal) =>
-        this.#estimateUs(times, workflow.index, ordinal),
-      );
-      const ranked = {
-        ...plan,
-        serviceTime: target.serviceUs,
-        workflowArrivedAt: workflow.arrivedAt,
-        deadlineAt: workflow.arrivedAt + workflow.slo,
-      };
-      const callClass = orderClass(order, ranked, nowUs);
-      const call: SimulatedCall = {
-        inputTokens: tokens.inputTokens,
-        outputTokens: tokens.outputTokens,
-        workflow: workflow.index,
-        stageIndex: times.index,
-        bookedUs: target.serviceUs,
-        dispatchedAtUs: nowUs,
-        waitingSince: nowUs,
-        orderClass: callClass,
-        key: orderKey(order, ranked, callClass),
-        sequence: this.#sequence,
-        deadlineAt: ranked.deadlineAt,
-        rest: plan.rest,
-      };
-      this.#sequence += 1;
-      this.#engines[target.ordinal]?.enqueue(call, nowUs);
+      const target = this.#chooseFor(times.index, workflow.index);
+      const serviceTime = target?.serviceUs ?? times.meanUs;
+      const ranked = this.#ranking.rank(workflow, plan, serviceTime, nowUs);
+      const call = this.#createCall(workflow, { tokens, stageIndex: times.index }, nowUs);
+      this.#send({ ...call, ...ranked, rest: plan.rest }, target, nowUs);
     }
   }
 
-  #stageTimes(name: string): StageTimes {
-    const times = this.#table.of(name);
-    this.#stagesByIndex[times.index] = times;
-    return times;
+  #createCall(
+    workflow: RunningWorkflow,
+    { tokens, stageIndex }: { tokens: CallTokens; stageIndex: number },
+    nowUs: number,
+  ): Omit<SimulatedCall, "orderClass" | "key" | "rest"> {
+    const sequence = this.#sequence;
+    this.#sequence += 1;
+    return {
+      inputTokens: tokens.inputTokens,
+      outputTokens: this.#realism.outputTokens(tokens.outputTokens),
+      workflow: workflow.index,
+      stageIndex,
+      sequence,
+      deadlineAt: workflow.arrivedAt + workflow.slo,
+      waitingSince: nowUs,
+      bookedUs: 0,
+      bookedEngineUs: 0,
+    };
   }
 
-  #estimateUs(times: StageTimes, workflow: number, ordinal: number): number {
-    const plainUs = times.serviceUs[ordinal] ?? 0;
-    const card = this.#scenario.pool[ordinal];
-    if (!this.#scenario.prefixReuse || card === undefined) return plainUs;
-    const { facts, index } = times;
-    const typical = { workflow, inputTokens: facts.inputTokens };
-    const cachedTokens = this.#prefixes[ordinal]?.cachedTokens(facts, index, typical) ?? 0;
-    return cachedTokens === 0 ? plainUs : serviceUs(card.profile, { ...facts, cachedTokens });
+  #chooseFor(stageIndex: number, workflow: number): SimulatedTarget | undefined {
+    const times = this.#estimates.table.at(stageIndex);
+    if (times === undefined) return undefined;
+    return this.#dispatcher.choose(times, workflow, this.#realism.estimateFactor());
   }
 
-  #createEngine(ordinal: number): Engine {
-    const { pool, policy, prefixReuse } = this.#scenario;
-    const card = pool[ordinal];
-    if (card === undefined) throw new RangeError(`no card ${ordinal}`);
-    const memory = new PrefixMemory();
-    this.#prefixes[ordinal] = memory;
-    return new ReferenceEngine({
-      profile: card.profile,
-      kvTokens: card.kvTokens,
-      queue: new WaitingQueue<SimulatedCall>({ order: policy.order }),
-      startPrefill: (call) => {
-        const facts = this.#stagesByIndex[call.stageIndex]?.facts;
-        if (!prefixReuse || facts === undefined) return 0;
-        const cached = memory.cachedTokens(facts, call.stageIndex, call);
-        memory.remember(facts, call.stageIndex, call.workflow);
-        return cached;
-      },
+  #send(call: SimulatedCall, target: SimulatedTarget | undefined, nowUs: number): void {
+    if (target === undefined) {
+      this.#homeless.push(call);
+      return;
+    }
+    this.#dispatcher.book(target, call);
+    this.#after(this.#realism.dispatchLatencyUs(), nowUs, (atUs) => {
+      if (this.#down.has(target.ordinal)) this.#resend(call, target.ordinal, atUs);
+      else this.#engines[target.ordinal]?.enqueue(call, atUs);
     });
+  }
+
+  /** A call whose card is gone goes elsewhere, with its original place in the order. */
+  #resend(call: SimulatedCall, lostOrdinal: number, nowUs: number): void {
+    this.#dispatcher.unbook(lostOrdinal, call);
+    this.#send(call, this.#chooseFor(call.stageIndex, call.workflow), nowUs);
+  }
+
+  #setOutages(): void {
+    for (const outage of this.#scenario.realism?.outages ?? []) {
+      this.#at(Math.round(outage.fromS * 1e6), (atUs) => this.#lose(outage.card, atUs));
+      if (outage.untilS === Infinity) continue;
+      this.#at(Math.round(outage.untilS * 1e6), (atUs) => this.#restore(outage.card, atUs));
+    }
+  }
+
+  #lose(ordinal: number, nowUs: number): void {
+    this.#down.add(ordinal);
+    this.#dispatcher.setReady((each) => !this.#down.has(each));
+    for (const call of this.#engines[ordinal]?.lose() ?? []) this.#resend(call, ordinal, nowUs);
+  }
+
+  #restore(ordinal: number, nowUs: number): void {
+    this.#down.delete(ordinal);
+    this.#dispatcher.setReady((each) => !this.#down.has(each));
+    const waiting = this.#homeless;
+    this.#homeless = [];
+    for (const call of waiting) {
+      this.#send(call, this.#chooseFor(call.stageIndex, call.workflow), nowUs);
+    }
+  }
+
+  /** Acts after a delay; without one at once, in place. */
+  #after(delayUs: number, nowUs: number, act: (atUs: number) => void): void {
+    if (delayUs === 0) act(nowUs);
+    else this.#at(nowUs + delayUs, act);
+  }
+
+  #at(atUs: number, act: (atUs: number) => void): void {
+    this.#timers.push({ atUs, sequence: this.#timerSequence, act });
+    this.#timerSequence += 1;
   }
 }

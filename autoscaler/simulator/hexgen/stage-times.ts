@@ -3,6 +3,7 @@
  * per workflow the expected work that remains. Template positions are interned, because all
  * workflows of a class pass the same few.
  */
+import { engineUs } from "../../../common/hexgen/batch-dispatch.ts";
 import { serviceUs } from "../../../common/hexgen/cost.ts";
 import type { Template, TemplateRule } from "../../../common/hexgen/template.ts";
 import { advanceTemplate, expectedTime } from "../../../common/hexgen/template.ts";
@@ -14,11 +15,14 @@ export interface StageTimes {
   readonly facts: StageFacts;
   /** Per card, nothing cached. */
   readonly serviceUs: readonly number[];
+  /** The same as engine time, see `batch-dispatch.ts`. */
+  readonly engineUs: readonly number[];
   readonly meanUs: number;
 }
 
 export class StageTable {
   readonly #byName = new Map<string, StageTimes>();
+  readonly #byIndex: StageTimes[] = [];
   readonly #pool: readonly PoolCard[];
 
   constructor(workflowClass: WorkflowClass, pool: readonly PoolCard[]) {
@@ -34,13 +38,22 @@ export class StageTable {
     return this.#add(name, nothing);
   }
 
+  at(index: number): StageTimes | undefined {
+    return this.#byIndex[index];
+  }
+
   #add(name: string, facts: StageFacts): StageTimes {
-    const times = this.#pool.map(({ profile }) =>
-      serviceUs(profile, { ...facts, cachedTokens: 0 }),
-    );
-    const meanUs = times.reduce((sum, time) => sum + time, 0) / times.length;
-    const entry = { index: this.#byName.size, facts, serviceUs: times, meanUs };
+    const size = { ...facts, cachedTokens: 0 };
+    const times = this.#pool.map(({ profile }) => serviceUs(profile, size));
+    const entry = {
+      index: this.#byName.size,
+      facts,
+      serviceUs: times,
+      engineUs: this.#pool.map((card) => engineUs(card, size)),
+      meanUs: times.reduce((sum, time) => sum + time, 0) / times.length,
+    };
     this.#byName.set(name, entry);
+    this.#byIndex.push(entry);
     return entry;
   }
 }

@@ -70,7 +70,7 @@ describe("golden runs of the simulator", () => {
       workflows,
       pool: createPool(BENCHMARK_POOL),
       policy: policyOf(run),
-      prefixReuse: false,
+      prefixReuse: "off",
       ...recordedArrivals(workflows, run.rate, 1),
     });
     const { p50S, p95S, meanS, throughputPerS } = summarize(result);
@@ -91,7 +91,7 @@ describe("golden runs of the simulator", () => {
         workflows,
         pool: createPool(BENCHMARK_POOL, run.kappa),
         policy: policyOf(run),
-        prefixReuse: run.prefix_reuse,
+        prefixReuse: run.prefix_reuse ? "unbounded" : "off",
         ...seededArrivals(run.seed, run.rate, workflows.length, run.slo_scales),
       });
       const summary = summarize(result);
@@ -125,7 +125,7 @@ describe("golden runs of the simulator", () => {
       workflows,
       pool: createPool(tiny.pool),
       policy: { dispatch: "rr", alpha: 0, order: "fifo" },
-      prefixReuse: false,
+      prefixReuse: "off",
       ...recordedArrivals(workflows, 1, 1),
     });
     const { meanS, maxS } = summarize(result);

@@ -1,0 +1,125 @@
+/**
+ * Choice of a target for engines that batch. Solo service times overstate what a call costs such an
+ * engine: its decode steps are shared with the batch. Here a call costs its prefill, which nobody
+ * shares, and its part of the decode steps, by the part of the key-value cache that it occupies.
+ * On top of speed and load, a call prefers the cards that are comparatively good at it: long
+ * answers go where the cache is roomy, long prompts where prefill is fast. Like `wb`, the score
+ * falls with the load within a profile, so the head of each profile is the only candidate.
+ */
+import type { CallSize, CardProfile } from "./cost.ts";
+import { roundHalfUp } from "./cost.ts";
+import type { Template } from "./template.ts";
+
+export interface BatchingCard {
+  readonly profile: CardProfile;
+  readonly kvTokens: number;
+}
+
+/** Batches are rarely packed to the last token, so cache costs more than its plain part. */
+const CACHE_PRICE = 2;
+/** Part of a decode step that even the smallest call takes. */
+const SMALLEST_PART = 1 / 16;
+/** Share of the cache that engines fill. */
+const USABLE_CACHE = 0.95;
+
+/** Engine time that a call takes on a card that works on a full batch, in whole us. */
+export function engineUs(card: BatchingCard, size: CallSize): number {
+  const { prefillTokensPerS, tokenUs, batchSlope } = card.profile;
+  const prefillUs = (1e6 * Math.max(size.inputTokens - size.cachedTokens, 0)) / prefillTokensPerS;
+  const cachePart = (CACHE_PRICE * size.inputTokens) / (USABLE_CACHE * card.kvTokens);
+  const part = Math.min(Math.max(cachePart, SMALLEST_PART), 1);
+  const decodeUs = size.outputTokens * tokenUs * (part * (1 - batchSlope) + batchSlope);
+  return roundHalfUp(prefillUs + decodeUs);
+}
+
+/**
+ * How slow each card is over a whole workflow, as the mean logarithm of best over own engine time,
+ * weighted by the best. What a stage differs from it is the card's comparative advantage there.
+ */
+export function meanLogSpeeds(
+  template: Template,
+  engineUsOf: (stage: string) => readonly number[],
+): number[] {
+  const sums: number[] = [];
+  let weights = 0;
+  for (const { stage, probability } of template) {
+    const times = engineUsOf(stage);
+    const best = Math.min(...times);
+    if (!(best > 0)) continue;
+    weights += probability * best;
+    for (const [card, time] of times.entries()) {
+      sums[card] = (sums[card] ?? 0) + probability * best * Math.log(best / time);
+    }
+  }
+  return sums.map((sum) => sum / weights);
+}
+
+export interface BatchTarget {
+  readonly ordinal: number;
+  /** `engineUs` of the call here. */
+  readonly engineUs: number;
+  /** Sum of `engineUs` over the calls dispatched here and not ended. */
+  readonly loadUs: number;
+  /** `meanLogSpeeds` of its card. */
+  readonly meanLogSpeed: number;
+  readonly canTake: boolean;
+}
+
+/** Weight of the card's speed against its load; the alpha of this rule. */
+const SPEED_WEIGHT = 0.2;
+const ADVANTAGE_WEIGHT = 1.5;
+/** Bounds the advantage, so that a cached prompt does not outweigh any load. */
+const LARGEST_ADVANTAGE = 0.2;
+/** Loads below this are small: they count as parts of it, not of the largest load. */
+const SMALL_LOAD_US = 10_000_000;
+/** From this load of the idlest card on the advantage counts in full; on an idle pool speed decides. */
+const BUSY_LOAD_US = 20_000_000;
+const TIE = 1e-9;
+
+/** The target with the largest score; ties go to the smaller load, then to the smaller ordinal. */
+export function chooseForBatch<T extends BatchTarget>(targets: readonly T[]): T | undefined {
+  const pool = poolFigures(targets);
+  let chosen: T | undefined;
+  let best = -Infinity;
+  for (const target of targets) {
+    if (!target.canTake) continue;
+    const score = batchScore(target, pool);
+    const isTie = Math.abs(score - best) <= TIE;
+    if (isTie ? chosen === undefined || hasLessLoad(target, chosen) : score > best) {
+      chosen = target;
+      best = Math.max(best, score);
+    }
+  }
+  return chosen;
+}
+
+export interface PoolFigures {
+  readonly smallestEngineUs: number;
+  readonly smallestLoadUs: number;
+  readonly largestLoadUs: number;
+}
+
+export function poolFigures(targets: Iterable<BatchTarget>): PoolFigures {
+  let smallestEngineUs = Infinity;
+  let smallestLoadUs = Infinity;
+  let largestLoadUs = 0;
+  for (const { engineUs: time, loadUs } of targets) {
+    if (time < smallestEngineUs) smallestEngineUs = time;
+    if (loadUs < smallestLoadUs) smallestLoadUs = loadUs;
+    if (loadUs > largestLoadUs) largestLoadUs = loadUs;
+  }
+  return { smallestEngineUs, smallestLoadUs, largestLoadUs };
+}
+
+export function batchScore(target: BatchTarget, pool: PoolFigures): number {
+  const speed = pool.smallestEngineUs / target.engineUs;
+  const difference = Math.log(speed) - target.meanLogSpeed;
+  const advantage = Math.min(Math.max(difference, -LARGEST_ADVANTAGE), LARGEST_ADVANTAGE);
+  const busy = Math.min(pool.smallestLoadUs / BUSY_LOAD_US, 1);
+  const load = target.loadUs / Math.max(pool.largestLoadUs, SMALL_LOAD_US);
+  return SPEED_WEIGHT * speed + ADVANTAGE_WEIGHT * busy * advantage - (1 - SPEED_WEIGHT) * load;
+}
+
+function hasLessLoad(left: BatchTarget, right: BatchTarget): boolean {
+  return left.loadUs === right.loadUs ? left.ordinal < right.ordinal : left.loadUs < right.loadUs;
+}
