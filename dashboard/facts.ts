@@ -39,7 +39,7 @@ export interface RevisionInfo {
 export interface ScalerInfo {
   /** Pods wanted. */
   readonly desiredScale: number;
-  /** Recent decisions, oldest first; the dashboard shows the last twenty. */
+  /** Recent decisions, oldest first; the dashboard shows the last twenty that changed the number of pods. */
   readonly decisions: readonly DecisionInfo[];
 }
 

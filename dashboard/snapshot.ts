@@ -7,13 +7,16 @@ import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { RevisionFigures } from "../store/types.ts";
 import type { ActivatorInfo, RevisionInfo } from "./facts.ts";
 import type { DashboardParts } from "./ports.ts";
-import { COLD_START_ROWS, revisionView, serviceView } from "./view.ts";
+import { revisionView, serviceView } from "./view.ts";
 import type { RevisionReading, RevisionView, Snapshot, StoreHealth } from "./view.ts";
 
 /** A read that takes longer counts as failed; the page would show stale figures as fresh ones. */
 const READ_TIMEOUT_MS = 2_000;
 /** Revisions read at once, so that many services do not flood the store in one instant. */
 const READ_BATCH = 16;
+
+/** Records read per revision; several requests may have seen the start of one pod. */
+const COLD_START_RECORDS = 60;
 
 /** Figures of the sample before, for rates. */
 export type FiguresByRevision = ReadonlyMap<RevisionKey, RevisionFigures>;
@@ -86,7 +89,7 @@ async function readOne(parts: DashboardParts, key: RevisionKey): Promise<Revisio
   const [figures, targets, coldStarts] = await Promise.all([
     store.readFigures(key, { record: false }),
     store.readTargets(key),
-    store.readColdStarts(key, COLD_START_ROWS),
+    store.readColdStarts(key, COLD_START_RECORDS),
   ]);
   return { figures, targets, coldStarts };
 }

@@ -121,8 +121,10 @@ export function revisionView(
     load: reading === undefined ? null : loadView(reading.figures, before),
     targets: targets.slice(0, TARGET_ROWS).map(targetRow),
     targetCount: targets.length,
-    decisions: scaler?.decisions.slice(-DECISION_ROWS) ?? [],
-    coldStarts: (reading?.coldStarts ?? []).toSorted((a, b) => b.requestAt - a.requestAt),
+    decisions: (scaler?.decisions ?? []).filter(isChange).slice(-DECISION_ROWS),
+    coldStarts: firstPerPod(reading?.coldStarts ?? [])
+      .toSorted((a, b) => b.requestAt - a.requestAt)
+      .slice(0, COLD_START_ROWS),
   };
 }
 
@@ -141,6 +143,26 @@ export function loadView(figures: RevisionFigures, before: RevisionFigures | und
     arrivalRate: arrivalRate(figures, before),
     targetsByState: figures.targetsByState,
   };
+}
+
+/**
+ * A start belongs to the request that the new pod served first. Others that came at zero waited for
+ * a slot behind it, and their wait says nothing about the start.
+ */
+function firstPerPod(records: readonly ColdStartRecord[]): ColdStartRecord[] {
+  const firsts = new Map<string, ColdStartRecord>();
+  for (const record of records) {
+    const known = firsts.get(record.podUid);
+    if (known === undefined || record.dispatchedAt < known.dispatchedAt) {
+      firsts.set(record.podUid, record);
+    }
+  }
+  return [...firsts.values()];
+}
+
+/** Decisions that leave things as they are would crowd out those that a reader looks for. */
+function isChange({ from, to }: DecisionInfo): boolean {
+  return from !== to;
 }
 
 /** A pod that serves outweighs a problem elsewhere; a problem outweighs everything else. */

@@ -84,7 +84,8 @@ function pageRoutes(): Routes {
     const content = readFileSync(new URL(`./page/${file}`, import.meta.url));
     const headers = {
       "content-type": `${type}; charset=utf-8`,
-      "content-security-policy": "default-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+      "content-security-policy":
+        "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'",
       "cache-control": "no-cache",
     };
     return [

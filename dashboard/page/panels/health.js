@@ -15,7 +15,7 @@ export function health({ activators, store, run }) {
         text: store.reason || run.storeUrl,
       }),
       ...activators.map(({ id, state, reason, url }) =>
-        item(`Activator ${id}`, state === "ready" ? "good" : state === "down" ? "bad" : "fair", {
+        item(id, state === "ready" ? "good" : state === "down" ? "bad" : "fair", {
           word: state,
           text: reason || url,
         }),

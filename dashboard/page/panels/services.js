@@ -14,7 +14,7 @@ export function services(state) {
   if (list.length === 0) {
     return panel(
       "Services",
-      empty("No service is deployed.", "Start some with: pilotlight up examples/"),
+      empty("No service is deployed.", "Start some with: pilotlight up examples/*/service.yaml"),
     );
   }
   const head = ["Service", "State", "Pods", "Running", "Waiting", "Ready / wanted", "Last 2 min"];

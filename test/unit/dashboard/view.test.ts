@@ -1,5 +1,6 @@
 /** What the dashboard makes of what it read. */
 import { describe, expect, it } from "vitest";
+import type { ColdStartRecord } from "../../../common/contracts/channels.ts";
 import type { RevisionInfo } from "../../../dashboard/ports.ts";
 import { loadView, revisionView, serviceView } from "../../../dashboard/view.ts";
 import type { RevisionReading } from "../../../dashboard/view.ts";
@@ -80,6 +81,38 @@ describe("load figures", () => {
 });
 
 describe("a snapshot's rows", () => {
+  const record = (podUid: string, requestAt: number, dispatchedAt: number): ColdStartRecord => ({
+    revision: "default/ocr-00001",
+    service: "ocr",
+    requestId: `${podUid}-${dispatchedAt}`,
+    podUid,
+    requestAt,
+    decidedAt: null,
+    spawnedAt: null,
+    sidecarAt: null,
+    listeningAt: null,
+    readyAt: null,
+    dispatchedAt,
+    firstByteAt: dispatchedAt + 1,
+  });
+
+  it("show a start once, as the request saw it that the pod served first, newest start first", () => {
+    const coldStarts = [record("a", 1, 90), record("a", 3, 50), record("b", 2, 60)];
+    const view = revisionView(revision(), undefined, { ...reading({}), coldStarts }, undefined);
+    expect(view.coldStarts.map(({ requestId }) => requestId)).toEqual(["a-50", "b-60"]);
+  });
+
+  it("list decisions that changed the number of pods only", () => {
+    const decisions = [
+      { at: 1, from: 0, to: 1, reason: "1 waits" },
+      { at: 2, from: 1, to: 1, reason: "still" },
+      { at: 3, from: 1, to: 0, reason: "no demand" },
+    ];
+    const scaler = { desiredScale: 0, decisions };
+    const view = revisionView(revision(), scaler, reading({}), undefined);
+    expect(view.decisions.map(({ at }) => at)).toEqual([1, 3]);
+  });
+
   it("keeps the count of targets when it cuts their list", () => {
     const target = {
       uid: "u",
