@@ -64,6 +64,8 @@ export interface DataPathParts {
 
 /** One look at the container's port after a broken request. */
 const LOOK_MS = 500;
+/** A dying process may lose its connections this much before its listener. */
+const SECOND_LOOK_MS = 25;
 
 export function createDataPath(parts: DataPathParts): DataPath {
   const { config, clock, identity, plan } = parts;
@@ -102,9 +104,15 @@ export function createDataPath(parts: DataPathParts): DataPath {
     metrics: new RequestMetrics(),
     probeHoldMs: plan.holdMs,
     onContainerRefused: parts.onContainerRefused,
-    isContainerListening: async () =>
-      (await tryTcp("127.0.0.1", config.userPort, LOOK_MS)).kind !== "refused",
+    isContainerListening: () => isListening(config.userPort),
   };
+}
+
+async function isListening(port: number): Promise<boolean> {
+  const first = await tryTcp("127.0.0.1", port, LOOK_MS);
+  if (first.kind !== "passed") return false;
+  await new Promise((resolve) => setTimeout(resolve, SECOND_LOOK_MS));
+  return (await tryTcp("127.0.0.1", port, LOOK_MS)).kind === "passed";
 }
 
 function createDrainer(parts: DataPathParts, flows: ReadonlySet<OpenFlow>): Drainer {

@@ -11,6 +11,9 @@ import { freePort, startSidecar, tokenOf, writeToken } from "../../support/queue
 import type { PushReceiver } from "../../support/queue-proxy-receiver.ts";
 import { startPushReceiver } from "../../support/queue-proxy-receiver.ts";
 
+/** Bounds in ms on a machine that others use: the mechanism must make it once in three. */
+const AT_ONCE = { retry: 2 };
+
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
@@ -43,7 +46,7 @@ const httpProbe = (port: number, extra: object = {}) => ({
 });
 
 describe("readiness", () => {
-  it("says starting at once, and ready as soon as the container listens", async () => {
+  it("says starting at once, and ready as soon as the container listens", AT_ONCE, async () => {
     const receives = await receiver();
     const port = await freePort();
     const sidecar = await sidecarOf({ userPort: port, activators: [receives.endpoint] });
@@ -119,7 +122,7 @@ describe("readiness", () => {
     await eventually(() => receives.last?.state === "ready");
   });
 
-  it("turns unready at once when a request finds nobody listening", async () => {
+  it("turns unready at once when a request finds nobody listening", AT_ONCE, async () => {
     const receives = await receiver();
     const serving = await model({});
     const sidecar = await sidecarOf({ userPort: serving.port, activators: [receives.endpoint] });
@@ -176,7 +179,7 @@ describe("a container that reports its own state", () => {
     await eventually(() => receives.last?.state === "ready");
   });
 
-  it("keeps the slot of a caller that left while it works on", async () => {
+  it("keeps the slot of a caller that left while it works on", AT_ONCE, async () => {
     const { receives, sidecar, container } = await reporting();
     const leaver = new AbortController();
     const headers = { "pilotlight-lease": "lease-1" };
@@ -214,7 +217,7 @@ describe("a container that reports its own state", () => {
 });
 
 describe("leases", () => {
-  it("are named while they run, at once when asked", async () => {
+  it("are named while they run, at once when asked", AT_ONCE, async () => {
     const receives = await receiver();
     const serving = await model({});
     const sidecar = await sidecarOf({ userPort: serving.port, activators: [receives.endpoint] });
@@ -248,7 +251,7 @@ describe("the connection", () => {
     expect(receives.pushes.filter((p) => p.kind === "hello")).toHaveLength(1);
   });
 
-  it("moves to another activator within 200 ms, with the whole state", async () => {
+  it("moves to another activator within 200 ms, with the whole state", AT_ONCE, async () => {
     const [one, two] = [await receiver(), await receiver()];
     const serving = await model({});
     await sidecarOf({ userPort: serving.port, activators: [one.endpoint, two.endpoint] });
