@@ -4,6 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LogFile } from "./log-file.ts";
 import { signalGroup } from "./process-groups.ts";
 import type { Watchdog } from "./watchdog.ts";
@@ -35,6 +36,8 @@ export interface Child {
   stop(graceMs: number): Promise<ChildExit>;
 }
 
+/** How often a stop looks whether the whole group has ended: a shell may end before its command. */
+const GROUP_CHECK_MS = 20;
 /** How long after a child's exit the output that is still in the pipe is waited for. */
 const OUTPUT_GRACE_MS = 200;
 
@@ -53,11 +56,15 @@ export function startChild(spec: ChildSpec, watchdog: Watchdog): Child {
   child.stderr?.on("data", (chunk: Buffer) => spec.log.write(chunk));
   if (spec.ipc !== undefined) child.on("message", spec.ipc);
   let running = pid > 0;
-  const exited = whenExited(child, startedAt).then((exit) => {
-    running = false;
-    // What the child left behind in its group goes with it.
+  let stopping = false;
+  const leaderExited = whenExited(child, startedAt).finally(() => (running = false));
+  const bury = (): void => {
     signalGroup(pid, "SIGKILL");
     watchdog.forget(pid);
+  };
+  const exited = leaderExited.then((exit) => {
+    // What a child leaves behind in its group goes with it; in a stop it has the rest of the grace.
+    if (!stopping) bury();
     return exit;
   });
   return {
@@ -68,10 +75,14 @@ export function startChild(spec: ChildSpec, watchdog: Watchdog): Child {
     },
     signal: (signal) => void (running && signalGroup(pid, signal)),
     stop: async (graceMs) => {
+      stopping = true;
+      const deadline = performance.now() + graceMs;
       if (running) signalGroup(pid, "SIGTERM");
       const timer = setTimeout(() => void signalGroup(pid, "SIGKILL"), graceMs);
-      const exit = await exited;
+      const exit = await leaderExited;
+      while (signalGroup(pid, 0) && performance.now() < deadline) await sleep(GROUP_CHECK_MS);
       clearTimeout(timer);
+      bury();
       return exit;
     },
   };

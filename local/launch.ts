@@ -32,7 +32,7 @@ export async function findLaunch(
   const { container, annotations } = service.template;
   const localCommand = annotations[LOCAL_COMMAND_KEY]?.trim() ?? "";
   if (localCommand !== "") {
-    const args = ["-c", localCommand];
+    const args = ["-c", withoutShell(localCommand)];
     const cwd = service.folder;
     return found({ kind: "process", command: "sh", args, cwd, shown: localCommand });
   }
@@ -47,6 +47,13 @@ export async function findLaunch(
     `${own.text}, ${why}\n` +
     `set spec.template.metadata.annotations["${LOCAL_COMMAND_KEY}"] to the command that starts the server here`;
   return { kind: "none", text };
+}
+
+/** A plain command takes the shell's place, so that signals and exit codes are its own. */
+function withoutShell(command: string): string {
+  return /^[\w@%+:,./ -]+$/.test(command) && !/^(exec|cd|\.) /.test(command)
+    ? `exec ${command}`
+    : command;
 }
 
 function found(launch: Launch): LaunchResult {

@@ -41,8 +41,10 @@ export async function announce(
   const write = (): Promise<void> =>
     base.folder.writeJson(RUN_FILES.run, runRecord(serving, control, { urls, startedAt }));
   await write();
-  // Activators that were started again have other ports; the last write of a run may come too late.
-  serving.onActivators.add(() => void write().catch(() => undefined));
+  // What was started again has another process id or port; the last write of a run may come too late.
+  const rewrite = (): void => void write().catch(() => undefined);
+  serving.onActivators.add(rewrite);
+  base.server.onRestart(rewrite);
   return urls;
 }
 

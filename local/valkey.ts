@@ -28,6 +28,8 @@ export interface LocalStore {
   readonly description: string;
   /** 0 for an external server, and while a dead one is not up again. */
   readonly pid: number;
+  /** Calls when a dead server is started again. */
+  onRestart(listener: () => void): void;
   stop(): Promise<void>;
 }
 
@@ -48,7 +50,8 @@ export async function startStore(options: StoreOptions): Promise<LocalStore> {
   const external = env["VALKEY_URL"] ?? "";
   if (external !== "") {
     const description = "the server of VALKEY_URL";
-    return { url: external, description, pid: 0, stop: () => Promise.resolve() };
+    const stop = (): Promise<void> => Promise.resolve();
+    return { url: external, description, pid: 0, onRestart: () => undefined, stop };
   }
   return startChildStore(options, await findServer(env));
 }
@@ -63,8 +66,13 @@ async function startChildStore(options: StoreOptions, program: Program): Promise
   const log = new LogFile(folder.at(RUN_FILES.logs, "valkey.log"));
   const childEnv = { PATH: env["PATH"] ?? "" };
   const spec = { command: program.path, args: [configFile], cwd: "/", env: childEnv, log };
+  const listeners: (() => void)[] = [];
   const server = new Supervised({
-    start: () => startChild(spec, watchdog),
+    start: () => {
+      const child = startChild(spec, watchdog);
+      queueMicrotask(() => listeners.forEach((listener) => listener()));
+      return child;
+    },
     onExit: (exit, pauseMs) =>
       onWarning(`Valkey ${describeExit(exit)}; starts again in ${Math.round(pauseMs)} ms`),
     backOff: { firstMs: 100, maxMs: 5_000, healthyMs: 10_000 },
@@ -78,6 +86,7 @@ async function startChildStore(options: StoreOptions, program: Program): Promise
     get pid() {
       return server.pid;
     },
+    onRestart: (listener) => void listeners.push(listener),
     stop: async () => {
       await server.stop(STOP_GRACE_MS);
       log.close();
