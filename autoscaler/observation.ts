@@ -8,6 +8,8 @@ export interface Observation {
   readonly replicas: number;
   /** Not leaving. */
   readonly pods: readonly ScaledPod[];
+  /** Changes when a pod comes, begins to leave, or is gone. */
+  readonly podSignature: string;
   readonly readyPods: number;
   readonly resourcePercent: number | null;
   readonly waitingFor: string;
@@ -37,6 +39,7 @@ export async function observe(
     figures,
     replicas,
     pods,
+    podSignature: signatureOf(allPods),
     readyPods: readyCount(figures, pods),
     resourcePercent,
     waitingFor: pods.find((pod) => pod.waitingFor !== "")?.waitingFor ?? "",
@@ -50,6 +53,13 @@ export async function observe(
 function readyCount(figures: RevisionFigures, pods: readonly ScaledPod[]): number {
   const shown = pods.filter((pod) => pod.phase === "ready").length;
   return Math.max(shown, Math.min(figures.targetsByState.ready, pods.length));
+}
+
+function signatureOf(pods: readonly ScaledPod[]): string {
+  return pods
+    .map((pod) => (pod.phase === "terminating" ? `-${pod.uid}` : pod.uid))
+    .toSorted()
+    .join(" ");
 }
 
 async function resourceUse(

@@ -124,7 +124,7 @@ export async function comparePodsIfDue(
   observed: Observation,
 ): Promise<void> {
   const now = options.clock.now();
-  const seen = signatureOf(observed);
+  const seen = observed.podSignature;
   const due = now - memory.comparedAtMs >= COMPARE_EVERY_MS;
   if (!due && seen === memory.comparedPods) return;
   const pods = await options.scale.listPods(memory.key);
@@ -139,13 +139,6 @@ export async function comparePodsIfDue(
   );
   memory.comparedPods = seen;
   memory.comparedAtMs = now;
-}
-
-function signatureOf(observed: Observation): string {
-  return observed.pods
-    .map((pod) => pod.uid)
-    .toSorted()
-    .join(" ");
 }
 
 /** A write that fails costs at most one longer cooldown after a restart: not worth a back-off. */
