@@ -3,7 +3,7 @@
  * one to the other, watches the limits and tells exactly once how it ended.
  */
 import { AttemptClock, type LimitName } from "./attempt-clock.ts";
-import { hasHeader } from "./headers.ts";
+import { hasHeader, safeTrailers } from "./headers.ts";
 import { hopHeaders } from "./request-writer.ts";
 import type {
   BodyFraming,
@@ -117,7 +117,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
   }
 
   end(trailers: readonly string[]): void {
-    this.#stream?.end(trailers);
+    this.#stream?.end(safeTrailers(trailers));
   }
 
   onUpstreamConnected(reused: boolean): void {
@@ -162,7 +162,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
   onUpstreamEnd(trailers: readonly string[]): void {
     if (this.#isEnded) return;
     this.#client.body.stop();
-    this.#client.sendEnd(trailers);
+    this.#client.sendEnd(safeTrailers(trailers));
     this.#finish({ kind: "done", status: this.#status });
   }
 

@@ -3,6 +3,7 @@
  * Fed with whatever arrived; keeps only a partial line between calls.
  */
 import { MalformedMessage, readHeaderLines } from "./head-lines.ts";
+import { HeldBytes } from "./held-bytes.ts";
 
 /** Longest line of size and extensions, and longest trailer block. Both far above real use. */
 const MAX_SIZE_LINE_BYTES = 4_096;
@@ -22,7 +23,7 @@ type State = "size" | "data" | "data-end" | "trailers" | "done";
 export class ChunkedReader {
   #state: State = "size";
   #left = 0;
-  #held: Buffer | undefined;
+  #held = new HeldBytes();
   #trailers: readonly string[] = [];
   readonly #events: ChunkedEvents;
 
@@ -70,7 +71,7 @@ export class ChunkedReader {
       this.#state = this.#left === 0 ? "trailers" : "data";
       // The trailer block is read from the CRLF of the last size line on, so that an empty one
       // ends with the same mark as a full one.
-      if (this.#left === 0) this.#held = CRLF;
+      if (this.#left === 0) this.#held.append(CRLF);
       return end + 2;
     });
   }
@@ -111,17 +112,19 @@ export class ChunkedReader {
     use: (block: Buffer, end: number) => number,
   ): number {
     const held = this.#held;
-    const block =
-      held === undefined ? bytes.subarray(at) : Buffer.concat([held, bytes.subarray(at)]);
-    const end = block.indexOf(search.mark);
+    const heldBefore = held.length;
+    const isFresh = heldBefore === 0;
+    if (!isFresh) held.append(bytes.subarray(at));
+    const block = isFresh ? bytes.subarray(at) : held.bytes;
+    const end = isFresh ? block.indexOf(search.mark) : held.find(search.mark);
     if (end === -1 ? block.length > search.limit + 2 : end > search.limit) {
       throw new MalformedMessage("a chunk size line or trailer block is too long");
     }
     if (end === -1) {
-      this.#held = Buffer.from(block);
+      if (isFresh) held.append(block);
       return bytes.length;
     }
-    this.#held = undefined;
-    return at + use(block, end) - (held?.length ?? 0);
+    held.clear();
+    return at + use(block, end) - heldBefore;
   }
 }

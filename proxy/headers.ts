@@ -106,6 +106,15 @@ export function withoutHopByHop(headers: readonly string[]): string[] {
   return kept;
 }
 
+/** Fields that would change framing or routing if a peer merged them into the head (RFC 9110 6.5.1). */
+const NEVER_TRAILERS: ReadonlySet<string> = new Set(["content-length", "host", "content-encoding"]);
+
+/** Trailers that may be passed on. */
+export function safeTrailers(trailers: readonly string[]): readonly string[] {
+  if (trailers.length === 0) return trailers;
+  return withoutHeaders(withoutHopByHop(trailers), NEVER_TRAILERS);
+}
+
 /** Lower-case tokens of all `Connection` lines. */
 export function connectionTokens(headers: readonly string[]): readonly string[] {
   return headerTokens(headers, "connection");

@@ -4,6 +4,7 @@
  */
 import { ChunkedReader } from "./chunked-reader.ts";
 import { isFieldText, MalformedMessage, readHeaderLines } from "./head-lines.ts";
+import { HeldBytes } from "./held-bytes.ts";
 import { getHeader, getHeaderValues, headerTokens } from "./headers.ts";
 import { type BodyFraming, CHUNKED, NO_BODY, UNTIL_CLOSE } from "./sides.ts";
 import type { ResponseHead } from "./types.ts";
@@ -29,7 +30,7 @@ type State = "head" | "length" | "chunked" | "until-close" | "complete";
 
 export class ResponseParser {
   #state: State = "complete";
-  #held: Buffer | undefined;
+  #held = new HeldBytes();
   #left = 0;
   #chunked: ChunkedReader | undefined;
   #method = "GET";
@@ -133,19 +134,21 @@ export class ResponseParser {
 
   #readHead(bytes: Buffer, at: number): number {
     const held = this.#held;
-    const block = held === undefined ? bytes : Buffer.concat([held, bytes.subarray(at)]);
-    const start = held === undefined ? at : 0;
-    const end = block.indexOf(END_OF_HEAD, start);
+    const heldBefore = held.length;
+    if (heldBefore > 0) held.append(bytes.subarray(at));
+    const block = heldBefore > 0 ? held.bytes : bytes;
+    const start = heldBefore > 0 ? 0 : at;
+    const end = heldBefore > 0 ? held.find(END_OF_HEAD) : bytes.indexOf(END_OF_HEAD, at);
     if ((end === -1 ? block.length : end) - start > MAX_HEAD_BYTES) {
       throw new MalformedMessage("the response head is too large");
     }
     if (end === -1) {
-      this.#held = Buffer.from(block.subarray(start));
+      if (heldBefore === 0) held.append(bytes.subarray(at));
       return bytes.length;
     }
-    this.#held = undefined;
+    held.clear();
     this.#acceptHead(block, start, end + 2);
-    return end + 4 - start - (held?.length ?? 0) + at;
+    return at + (end + END_OF_HEAD.length - start) - heldBefore;
   }
 
   #acceptHead(block: Buffer, start: number, end: number): void {
