@@ -4,7 +4,8 @@
  * library; local mode has its own form of both in `local-identity.ts`.
  */
 import { readFile } from "node:fs/promises";
-import { request } from "node:https";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from "jose";
 import { TOKEN_AUDIENCE } from "../common/contracts/push.ts";
@@ -50,7 +51,7 @@ interface PodObject {
 }
 
 export interface ClusterIdentityOptions {
-  /** `https://kubernetes.default.svc`. */
+  /** `https://kubernetes.default.svc`; plain `http` reaches a proxy on this machine. */
   readonly apiUrl: string;
   /** Folder with `token` and `ca.crt` of this process's own service account. */
   readonly accountFolder: string;
@@ -162,19 +163,20 @@ async function readFromApi(options: ClusterIdentityOptions, path: string): Promi
     readFile(`${options.accountFolder}/token`, "utf8"),
     readFile(`${options.accountFolder}/ca.crt`),
   ]);
-  const { status, body } = await httpsGet(new URL(path, options.apiUrl), token.trim(), ca);
+  const { status, body } = await getText(new URL(path, options.apiUrl), token.trim(), ca);
   if (status === 200) return JSON.parse(body);
   throw new PlatformError("ERR_POD_UNKNOWN", `The API server answered ${status} for ${path}.`);
 }
 
-function httpsGet(
+function getText(
   url: URL,
   token: string,
   ca: Buffer,
 ): Promise<{ readonly status: number; readonly body: string }> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
-    const call = request(url, { ca, headers, timeout: API_TIMEOUT_MS }, (response) => {
+    const send = url.protocol === "http:" ? httpRequest : httpsRequest;
+    const call = send(url, { ca, headers, timeout: API_TIMEOUT_MS }, (response) => {
       let body = "";
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {
