@@ -1,0 +1,34 @@
+/**
+ * Work conservation measured in the store's own log: for how long, by server time, a ready target
+ * without a lease and with a free slot stood beside a waiting request.
+ */
+import type { StoreEvent } from "../../store/types.ts";
+
+export interface IdleBesideWaiting {
+  /** Longest span in ms. */
+  readonly longestMs: number;
+  /** Entries read, so that a test can tell an empty log from a good one. */
+  readonly entries: number;
+}
+
+export function idleBesideWaiting(events: readonly StoreEvent[]): IdleBesideWaiting {
+  const idle = new Set<string>();
+  let waiting = 0;
+  let sinceUs: number | null = null;
+  let longestUs = 0;
+  for (const event of events) {
+    waiting = event.waiting;
+    if (event.target !== "") {
+      const isIdle = event.state === "ready" && event.inFlight === 0;
+      if (isIdle) idle.add(event.target);
+      else idle.delete(event.target);
+    }
+    const both = waiting > 0 && idle.size > 0;
+    if (both && sinceUs === null) sinceUs = event.at;
+    if (!both && sinceUs !== null) {
+      longestUs = Math.max(longestUs, event.at - sinceUs);
+      sinceUs = null;
+    }
+  }
+  return { longestMs: longestUs / 1000, entries: events.length };
+}
