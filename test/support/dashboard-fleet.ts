@@ -215,7 +215,7 @@ function coldStartsOf(member: FleetMember, now: number): ColdStartRecord[] {
       revision: keyOf(member),
       service: member.name,
       requestId: `${member.name}-${at}`,
-      podUid: `${member.name}-uid-0`,
+      podUid: `${member.name}-uid-${at}`,
       requestAt: at,
       decidedAt: at + 4 + wobble,
       spawnedAt: at + 12 + wobble,
