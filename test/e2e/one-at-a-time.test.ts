@@ -93,8 +93,15 @@ describe("containerConcurrency 1", () => {
 });
 
 describe("under load, kill -9", () => {
-  const load = (requests: number) =>
-    runLoad({ via: activatorUrls(), host: HOST, path: "/sleep?s=0.05", requests, callers: 6 });
+  const load = (requests: number, method = "GET") =>
+    runLoad({
+      via: activatorUrls(),
+      host: HOST,
+      path: "/sleep?s=0.05",
+      requests,
+      callers: 6,
+      method,
+    });
 
   it("of a container loses no request that may be repeated", async () => {
     const running = load(150);
@@ -108,6 +115,20 @@ describe("under load, kill -9", () => {
     process.kill(readyPods()[0]?.sidecarPid ?? 0, "SIGKILL");
     expect((await running).filter(({ status }) => status !== 200)).toEqual([]);
     await allPodsReady();
+  });
+
+  it("of a container or a queue-proxy fails at most the one POST that it worked on, with a reason", async () => {
+    for (const pidOf of [() => readyPods()[0]?.userPid, () => readyPods()[0]?.sidecarPid]) {
+      const running = load(100, "POST");
+      process.kill(pidOf() ?? 0, "SIGKILL");
+      const failed = (await running).filter(({ status }) => status !== 200);
+      expect(failed.length).toBeLessThanOrEqual(1);
+      for (const { status, reason } of failed) {
+        expect(status).toBe(502);
+        expect(["upstream_reset", "container_exited"]).toContain(reason);
+      }
+      await allPodsReady();
+    }
   });
 
   it("of an activator loses only the connections that it held", async () => {
