@@ -16,7 +16,7 @@ local record = ARGV[1] == '1'
 
 local ctx = begin(KEYS, ARGV[2])
 if not ctx then return { 'unknown-revision' } end
-sweep(ctx)
+sweep(ctx, false)
 commit(ctx, 'figures')
 if record then append_sample(ctx) end
 local meta = redis.call('HMGET', KEYS[META], 'since', 'scaleUpDelay', 'n:starting', 'n:ready',

@@ -15,12 +15,14 @@ local activator_id, run_id = ARGV[1], ARGV[2]
 
 local ctx = begin(KEYS, ARGV[3])
 if not ctx then return { 'unknown-revision' } end
-if run_id ~= '' and redis.call('HGET', KEYS[META], 'runId') ~= run_id then
+local known_run = redis.call('HGET', KEYS[META], 'runId')
+if run_id ~= '' and known_run ~= run_id then
   redis.call('HSET', KEYS[META], 'runId', run_id)
-  ctx.hold = ctx.now + LEASE_TIME
+  -- Another server than the last one: renewals may have been lost on the way to it.
+  if known_run then ctx.hold = ctx.now + LEASE_TIME end
 end
 redis.call('ZADD', KEYS[ACTIVATORS], ctx.clock + LEASE_TIME, activator_id)
-local found = sweep(ctx)
+local found = sweep(ctx, true)
 commit(ctx, 'renew', '', activator_id)
 local reply = { 'ok', ctx.more and 1 or 0, #found.probes }
 for _, probe in ipairs(found.probes) do

@@ -21,7 +21,7 @@ local function heartbeat_missed(ctx, uid, target)
   end
 end
 
--- A probe is due: name the target to the caller, or give it up.
+-- A probe is due: name the target to a caller who probes, or give it up.
 local function probe_due(ctx, uid, target, found)
   local details = read_details(ctx, uid)
   if target[STATE] == 'quarantined' then
@@ -34,6 +34,8 @@ local function probe_due(ctx, uid, target, found)
     redis.call('ZREM', ctx.keys[TIMERS], 'p' .. uid)
     return
   end
+  -- Left due for a caller who probes.
+  if not found.may_probe then return end
   found.probes[#found.probes + 1] = { uid, target[ADDRESS], target[STATE] }
   redis.call('ZADD', ctx.keys[TIMERS], ctx.now + SECOND, 'p' .. uid)
 end
@@ -57,6 +59,7 @@ local function run_timer(ctx, kind, uid, found)
     redis.call('ZREM', ctx.keys[TIMERS], kind .. uid)
   elseif kind == 'h' then
     heartbeat_missed(ctx, uid, target)
+    if target[STATE] == 'suspected' then probe_due(ctx, uid, target, found) end
   elseif kind == 'p' then
     probe_due(ctx, uid, target, found)
   elseif kind == 'x' then
@@ -69,15 +72,15 @@ local function run_timer(ctx, kind, uid, found)
 end
 
 -- Does what is due: lapsed activators, timers, slots that stayed free beside a queue. Bounded;
--- `ctx.more` says that another call has work.
-local function sweep(ctx)
-  local found = { probes = {}, evicted = {} }
+-- `ctx.more` says that another call has work. `may_probe`: the caller carries out what is found.
+local function sweep(ctx, may_probe)
+  local found = { probes = {}, evicted = {}, may_probe = may_probe }
   reap_activators(ctx)
   local due = redis.call('ZRANGEBYSCORE', ctx.keys[TIMERS], '-inf', ctx.now, 'LIMIT', 0, MOST_TIMERS)
   for _, member in ipairs(due) do
     run_timer(ctx, string.sub(member, 1, 1), string.sub(member, 2), found)
   end
-  if #due == MOST_TIMERS then ctx.more = true end
+  if #due == MOST_TIMERS and may_probe then ctx.more = true end
   local uid = ctx.waiting > 0 and redis.call('ZRANGE', ctx.keys[FREE], 0, 0)[1]
   if uid then settle_target(ctx, uid, read_target(ctx, uid)) end
   return found
