@@ -104,10 +104,10 @@ function recordCalls(
       const entries = await caller.command((client) =>
         client.xrevrange(key, "+", "-", "COUNT", limit),
       );
-      // Written by `recordColdStart` from objects of this type; oldest first.
-      return entries
-        .map(([, fields]) => parse(fields[1] ?? "", "cold start") as ColdStartRecord)
-        .toReversed();
+      // Written by `recordColdStart` from objects of this type.
+      return firstOfEachPod(
+        entries.map(([, fields]) => parse(fields[1] ?? "", "cold start") as ColdStartRecord),
+      );
     },
     recordEvents: (revision, on) => caller.call(switchEvents, revision, { on }),
     readEvents: async (revision) => {
@@ -116,6 +116,21 @@ function recordCalls(
       return entries.map(([, fields]) => parseEvent(fields));
     },
   };
+}
+
+/**
+ * Oldest first. Each activator records the first cold request that it sent to a pod; the start
+ * itself is the one that was dispatched first.
+ */
+function firstOfEachPod(records: readonly ColdStartRecord[]): ColdStartRecord[] {
+  const first = new Map<string, ColdStartRecord>();
+  for (const record of records) {
+    const known = first.get(record.podUid);
+    if (known === undefined || record.dispatchedAt < known.dispatchedAt) {
+      first.set(record.podUid, record);
+    }
+  }
+  return [...first.values()].toSorted((left, right) => left.dispatchedAt - right.dispatchedAt);
 }
 
 function isRevisionKey(text: string): text is RevisionKey {
