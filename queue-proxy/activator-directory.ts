@@ -2,7 +2,6 @@
  * Where activators take pushes: the addresses behind a headless Service in a cluster, a watched
  * file on one machine. Read anew at each connect, so a list never grows stale by caching.
  */
-import { promises as dns } from "node:dns";
 import type { FSWatcher } from "node:fs";
 import { readFileSync, watch } from "node:fs";
 import { join } from "node:path";
@@ -28,6 +27,8 @@ export function createDnsDirectory(systemNamespace: string): ActivatorDirectory 
   return {
     list: async () => {
       try {
+        // Fetched here, since only a cluster needs it and an import costs every start.
+        const dns = process.getBuiltinModule("node:dns/promises");
         const found = await dns.lookup(name, { all: true });
         return found.map(({ address }) => ({ host: address, port: PUSH_PORT }));
       } catch {

@@ -74,11 +74,6 @@ export class Drainer {
     if (this.#phase !== "serving") this.look();
   }
 
-  stop(): void {
-    clearTimeout(this.#timer);
-    this.#releaseHooks();
-  }
-
   /** Asks what to do now, and does it. */
   look(): void {
     if (this.#hasLeft) return;

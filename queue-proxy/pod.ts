@@ -117,10 +117,11 @@ export class Pod {
     const { breaker, occupancy, clock } = this.#parts;
     const occupied = this.occupied();
     breaker.setOccupied(occupied);
-    const { state, reason } = this.current();
+    const { state } = this.current();
     if (state === "ready") this.#noteReady();
     if (state !== "starting") for (const waiter of this.#readyWaiters) waiter(state === "ready");
-    const now = `${state} ${occupied} ${occupancy.reportsRunning} ${state === "ready" ? "" : reason}`;
+    // A reason alone is no news: it changes with every other try of a slow start.
+    const now = `${state} ${occupied} ${occupancy.reportsRunning}`;
     if (now !== this.#last) {
       this.#last = now;
       this.#parts.onChange();

@@ -23,6 +23,8 @@ export interface TryOptions {
 /** As Kubernetes names itself, without a version that would be made up. */
 const USER_AGENT = "kube-probe//";
 const MAX_REDIRECTS = 10;
+/** Reasons travel in every report. */
+const MAX_REASON = 200;
 const PASSED: TryResult = { kind: "passed", reason: "" };
 const SEVERITY: readonly TryResult["kind"][] = ["refused", "failed", "timeout", "passed"];
 
@@ -176,7 +178,7 @@ function failure(error: Error): TryResult {
   if ((origin as NodeJS.ErrnoException).code === "ECONNREFUSED") {
     return { kind: "refused", reason: "container refuses connections" };
   }
-  return { kind: "failed", reason: `probe failed: ${errorText(error)}` };
+  return { kind: "failed", reason: `probe failed: ${errorText(error).slice(0, MAX_REASON)}` };
 }
 
 /** Runs one try with a time limit; the try returns what ends it, called exactly once. */

@@ -114,7 +114,7 @@ export class Sidecar {
       tryOnce: () => tryProbes(this.#plan, options),
       isBusy: () => flows.size > 0 || pod.occupied() > 0,
       onTried: (result) => {
-        if (result.kind !== "refused") pod.noteListening();
+        if (this.#plan.probes.length > 0 && result.kind !== "refused") pod.noteListening();
         pod.refresh();
       },
     });

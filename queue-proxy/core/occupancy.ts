@@ -28,10 +28,6 @@ export class Occupancy {
     return this.#running !== undefined;
   }
 
-  get running(): number | undefined {
-    return this.#running;
-  }
-
   get open(): number {
     return this.#open;
   }

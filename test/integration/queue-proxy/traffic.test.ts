@@ -108,6 +108,27 @@ it("stops the container's work when the caller leaves", async () => {
   expect((await sidecar.request("/echo")).status).toBe(200);
 });
 
+// F04 (c) and (d): before the head of the answer, and in the middle of its body.
+it.each(["/sleep?s=30", "/sse?n=2&gap=30"])(
+  "is back where it was after a hundred callers left %s",
+  async (path) => {
+    await restartWith({ CONTAINER_CONCURRENCY: "0" });
+    for (let round = 0; round < 5; round += 1) {
+      const leaver = new AbortController();
+      const calls = Array.from({ length: 20 }, () =>
+        sidecar.request(path, { signal: leaver.signal }).catch(() => "left"),
+      );
+      await eventually(() => model.counts.cur === 20);
+      leaver.abort();
+      expect(await Promise.all(calls)).toEqual(calls.map(() => "left"));
+      await eventually(() => model.counts.cur === 0, { timeoutMs: 1_000 });
+    }
+    expect(await metric("pilotlight_queue_proxy_open_requests")).toBe(0);
+    expect(model.counts.hits).toBe(100);
+    expect(sidecar.child.exitCode).toBeNull();
+  },
+);
+
 describe("probes", () => {
   it.each([
     { name: "the kubelet", headers: KUBELET, status: 200, body: "queue" },
