@@ -12,10 +12,11 @@ const script = (file, options = { needsStore: true }) => ({
 
 const bin = (path) => `node_modules/${path}`;
 const types = { title: "Types", args: [bin("typescript/bin/tsc"), "--noEmit", "-p", "."] };
-const pageTypes = {
-  title: "Types of the dashboard page",
-  args: [bin("typescript/bin/tsc"), "--noEmit", "-p", "dashboard/page"],
-};
+/** Pages run in a browser, so they are checked against the DOM by configurations of their own. */
+const pageTypes = ["dashboard/page", "examples/chat/page"].map((folder) => ({
+  title: `Types of ${folder}`,
+  args: [bin("typescript/bin/tsc"), "--noEmit", "-p", folder],
+}));
 const lint = {
   title: "Lint",
   args: [bin("oxlint/bin/oxlint"), "-c", ".oxlintrc.json", "--type-aware"],
@@ -35,8 +36,8 @@ export const TASKS = {
   },
   install: { needsStore: true, steps: () => [] },
   test: { needsStore: true, steps: (args) => [tests(args)] },
-  check: { needsStore: true, steps: (args) => [types, pageTypes, lint, format, tests(args)] },
-  lint: { steps: () => [types, pageTypes, lint, format] },
+  check: { needsStore: true, steps: (args) => [types, ...pageTypes, lint, format, tests(args)] },
+  lint: { steps: () => [types, ...pageTypes, lint, format] },
   format: { steps: () => [{ args: [bin("oxfmt/bin/oxfmt"), "."] }] },
   build: { steps: () => [{ args: ["scripts/build.ts"] }] },
   report: script("bench/report-cli.ts", {}),
