@@ -48,15 +48,22 @@ export function stateAfterReport(
 function reportedState(
   before: Before,
   report: PushReport,
-  { now, settings }: { readonly now: number; readonly settings: ModelSettings },
+  context: { readonly now: number; readonly settings: ModelSettings },
 ): string {
   if (report.kind === "goodbye") return "deleted";
-  const state = before === undefined || before.state === "deleted" ? "" : before.state;
+  if (before === undefined || before.state === "deleted") return report.state;
+  const { state } = before;
   if (state === "draining") return "draining";
   if (state === "quarantined") return report.state === "draining" ? "draining" : "quarantined";
-  if (report.state !== "ready" || state !== "unready") return report.state;
-  const flaps = before?.flaps.filter((at) => now - at < 60 * SECOND).length ?? 0;
-  return flaps > 0 && flaps >= settings.flapThreshold ? "quarantined" : "ready";
+  const returns = report.state === "ready" && state === "unready";
+  return returns && isFlapping(before, context) ? "quarantined" : report.state;
+}
+
+function isFlapping(
+  target: TargetDump,
+  { now, settings }: { readonly now: number; readonly settings: ModelSettings },
+): boolean {
+  return target.flaps.filter((at) => now - at < 60 * SECOND).length >= settings.flapThreshold;
 }
 
 /** The set of states that evidence may lead to. */

@@ -1,8 +1,9 @@
 /** Plays random steps against a real store and checks every one with the model and invariants. */
 import type { Redis } from "ioredis";
-import type { RevisionKey } from "../../common/contracts/routing.ts";
+import type { PushReport } from "../../common/contracts/push.ts";
 import { chooseTarget } from "../../activator/core/choose-target.ts";
-import type { AcquireResult, Lease, RoutingStore } from "../../store/types.ts";
+import type { AcquireRequest, AcquireResult, Lease, RoutingStore } from "../../store/types.ts";
+import { changeFaults, unchanged } from "./routing-changes.ts";
 import { dumpRouting } from "./routing-dump.ts";
 import type { RoutingDump } from "./routing-dump.ts";
 import { findFaults, freeSlots } from "./routing-invariants.ts";
@@ -53,8 +54,15 @@ export async function playSteps(stage: Stage, steps: readonly Step[]): Promise<s
   return left.length > 0 ? `after the end:\n  ${left.join("\n  ")}` : null;
 }
 
+type StepOf<Kind extends Step["do"]> = Extract<Step, { do: Kind }>;
+
+type Acts = {
+  readonly [Kind in Step["do"]]: (step: StepOf<Kind>, before: RoutingDump) => Promise<string[]>;
+};
+
 class Player {
   readonly #stage: Stage;
+  readonly #store: RoutingStore;
   readonly #pods = new Map<string, PodLife>();
   /** How often a pod was replaced by a new one, with a uid of its own. */
   readonly #generations = new Map<number, number>();
@@ -62,10 +70,11 @@ class Player {
 
   constructor(stage: Stage) {
     this.#stage = stage;
+    this.#store = stage.store;
   }
 
   async begin(): Promise<void> {
-    await this.#stage.store.configureRevision(revisionConfig(CONFIG));
+    await this.#store.configureRevision(revisionConfig(CONFIG));
   }
 
   async play(step: Step): Promise<string[]> {
@@ -77,11 +86,11 @@ class Player {
 
   /** Everybody leaves, every pod answers: nothing may be left, whatever happened before. */
   async finish(): Promise<string[]> {
-    const { store } = this.#stage;
+    const store = this.#store;
     for (const activator of [0, 1, 2]) {
       await store.leaveRevision(REVISION, activatorName(activator));
     }
-    for (const uid of [...(await this.#dump()).targets.keys()]) {
+    for (const uid of (await this.#dump()).targets.keys()) {
       await store.removeTarget(REVISION, uid, "end");
     }
     // Tombstones of silent targets keep lapsed leases until their pod is known to be gone.
@@ -106,155 +115,159 @@ class Player {
     return dumpRouting(this.#stage.admin, this.#stage.prefix, REVISION);
   }
 
-  async #perform(step: Step, before: RoutingDump): Promise<string[]> {
-    const { store } = this.#stage;
-    switch (step.do) {
-      case "acquire":
-        return this.#acquire(step, before);
-      case "report":
-        return this.#report(step, before);
-      case "evidence": {
-        const uid = this.#uid(step.pod);
-        await store.reportEvidence(REVISION, uid, "", step.evidence);
-        const target = before.targets.get(uid);
-        if (target === undefined || target.state === "deleted") return [];
-        return this.#expectState(uid, statesAfterEvidence(before, target, step.evidence));
-      }
-      case "probe": {
-        const uid = this.#uid(step.pod);
-        await store.reportProbe(REVISION, uid, step.passed);
-        const target = before.targets.get(uid);
-        if (target === undefined || target.state === "deleted") return [];
-        const context = { now: this.#time(before), settings: SETTINGS };
-        const state = stateAfterProbe(target, step.passed, context);
-        const left = state === "draining" && target.inFlight === 0 ? "deleted" : state;
-        return this.#expectState(uid, [left]);
-      }
-      case "beat":
-        return this.#beat(step.pods, before);
-      case "time":
-        this.#stage.nowUs += step.ms * 1_000;
-        return [];
-      default:
-        await this.#simple(step, before);
-        return [];
-    }
+  #perform(step: Step, before: RoutingDump): Promise<string[]> {
+    // Each row takes the steps of its own name.
+    const act = this.#acts[step.do] as (step: Step, before: RoutingDump) => Promise<string[]>;
+    return act(step, before);
   }
 
-  async #simple(step: Step, before: RoutingDump): Promise<void> {
-    const { store } = this.#stage;
-    switch (step.do) {
-      case "release":
-        return store.releaseLease({
-          revision: REVISION,
-          leaseId: leaseName(step.lease),
-          outcome: step.outcome,
-          status: 200,
-          serviceMs: 1,
-        });
-      case "cancel":
-        return void (await store.cancelTicket(REVISION, leaseName(step.lease)));
-      case "renew":
-        return void (await store.renewActivator(REVISION, activatorName(step.activator)));
-      case "leave":
-        return store.leaveRevision(REVISION, activatorName(step.activator));
-      case "reassert":
-        return this.#reassert(activatorName(step.activator), before);
-      case "configure":
-        this.#policy = step.policy;
-        return store.configureRevision(revisionConfig({ ...CONFIG, policy: step.policy }));
-      case "figures":
-        return void (await store.readFigures(REVISION, { record: true }));
-      case "compare":
-        return store.comparePods(
-          REVISION,
-          step.pods.map((pod) => ({
-            uid: this.#uid(pod),
-            podName: `pod-${this.#uid(pod)}`,
-            draining: step.draining.includes(pod),
-            card: "",
-          })),
-        );
-      case "drain":
-        return store.drainTarget(REVISION, this.#uid(step.pod), "test");
-      case "remove":
-        return store.removeTarget(REVISION, this.#uid(step.pod), "test");
-      default:
-        throw new Error(`no simple step: ${step.do}`);
-    }
-  }
+  /** How each kind of step is done; the result is what the model finds wrong. */
+  readonly #acts: Acts = {
+    acquire: (step, before) => this.#acquire(step, before),
+    report: (step, before) => this.#report(step, before),
+    beat: ({ pods }, before) => this.#beat(pods, before),
+    evidence: async ({ pod, evidence }, before) => {
+      const uid = this.#uid(pod);
+      await this.#store.reportEvidence(REVISION, uid, "", evidence);
+      const target = before.targets.get(uid);
+      if (target === undefined || target.state === "deleted") return [];
+      return this.#expectState(uid, statesAfterEvidence(before, target, evidence));
+    },
+    probe: async ({ pod, passed }, before) => {
+      const uid = this.#uid(pod);
+      await this.#store.reportProbe(REVISION, uid, passed);
+      const target = before.targets.get(uid);
+      if (target === undefined || target.state === "deleted") return [];
+      const context = { now: this.#time(before), settings: SETTINGS };
+      const state = stateAfterProbe(target, passed, context);
+      const left = state === "draining" && target.inFlight === 0 ? "deleted" : state;
+      return this.#expectState(uid, [left]);
+    },
+    release: async ({ lease: number, outcome }) => {
+      const leaseId = leaseName(number);
+      const rest = { status: 200, serviceMs: 1 };
+      await this.#store.releaseLease({ revision: REVISION, leaseId, outcome, ...rest });
+      return [];
+    },
+    cancel: async ({ lease: number }) => {
+      await this.#store.cancelTicket(REVISION, leaseName(number));
+      return [];
+    },
+    renew: async ({ activator }) => {
+      await this.#store.renewActivator(REVISION, activatorName(activator));
+      return [];
+    },
+    leave: async ({ activator }) => {
+      await this.#store.leaveRevision(REVISION, activatorName(activator));
+      return [];
+    },
+    reassert: ({ activator }, before) => this.#reassert(activatorName(activator), before),
+    configure: async ({ policy }) => {
+      this.#policy = policy;
+      await this.#store.configureRevision(revisionConfig({ ...CONFIG, policy }));
+      return [];
+    },
+    figures: async () => {
+      await this.#store.readFigures(REVISION, { record: true });
+      return [];
+    },
+    compare: async ({ pods, draining }) => {
+      const facts = pods.map((pod) => {
+        const uid = this.#uid(pod);
+        return { uid, podName: `pod-${uid}`, draining: draining.includes(pod), card: "" };
+      });
+      await this.#store.comparePods(REVISION, facts);
+      return [];
+    },
+    drain: async ({ pod }) => {
+      await this.#store.drainTarget(REVISION, this.#uid(pod), "test");
+      return [];
+    },
+    remove: async ({ pod }) => {
+      await this.#store.removeTarget(REVISION, this.#uid(pod), "test");
+      return [];
+    },
+    time: ({ ms }) => {
+      this.#stage.nowUs += ms * 1_000;
+      return Promise.resolve([]);
+    },
+  };
 
-  async #acquire(step: Step & { do: "acquire" }, before: RoutingDump): Promise<string[]> {
-    const leaseId = leaseName(step.lease);
-    const exclude = step.exclude.map((pod) => this.#uid(pod));
-    const request = {
-      revision: REVISION satisfies RevisionKey,
+  async #acquire(step: StepOf<"acquire">, before: RoutingDump): Promise<string[]> {
+    const request: AcquireRequest = {
+      revision: REVISION,
       activatorId: activatorName(step.activator),
-      leaseId,
-      exclude,
+      leaseId: leaseName(step.lease),
+      exclude: step.exclude.map((pod) => this.#uid(pod)),
       arrivedAt: 0,
       mayWait: step.mayWait,
       random: step.random,
     };
-    const result = await this.#stage.store.acquireLease(request);
-    const again = await this.#stage.store.acquireLease({ ...request, mayWait: false });
-    const faults =
-      result.kind === "leased" || result.kind === "waiting" ? sameAnswer(result, again) : [];
-    const known = before.requests.get(leaseId);
-    if (known !== undefined) {
-      const kind = known.kind === "lease" ? "leased" : "waiting";
-      return result.kind === kind ? faults : [...faults, `known ${kind}, answered ${result.kind}`];
-    }
+    const result = await this.#store.acquireLease(request);
+    const again = await this.#store.acquireLease({ ...request, mayWait: false });
+    const actual = result.kind === "leased" ? result.lease.targetUid : result.kind;
+    const expected = this.#expectAnswer(request, before);
+    const isKept = result.kind === "leased" || result.kind === "waiting";
+    const faults = isKept ? sameAnswer(result, again) : [];
+    return actual === expected ? faults : [...faults, `answered ${actual}, should be ${expected}`];
+  }
+
+  /** Uid of the target, or the kind of the answer. */
+  #expectAnswer(request: AcquireRequest, before: RoutingDump): string {
+    const known = before.requests.get(request.leaseId);
+    if (known !== undefined) return known.kind === "lease" ? known.uid : "waiting";
     const candidates = [...before.targets].map(([uid, target]) =>
       Object.assign({ uid, freeSlots: freeSlots(target) }, target),
     );
-    const chosen = chooseTarget(candidates, {
-      policy: this.#policy,
-      cursor: Number(before.meta.get("cursor") ?? 0),
-      exclude,
-      random: step.random,
-    });
-    const full = before.queue.length >= CONFIG.queueDepth ? "queue-full" : "waiting";
-    const expected = chosen?.uid ?? (step.mayWait ? full : "no-slot");
-    const actual = result.kind === "leased" ? result.lease.targetUid : result.kind;
-    return actual === expected ? faults : [...faults, `chose ${actual}, should be ${expected}`];
+    const cursor = Number(before.meta.get("cursor") ?? 0);
+    const { exclude, random } = request;
+    const chosen = chooseTarget(candidates, { policy: this.#policy, cursor, exclude, random });
+    if (chosen !== undefined) return chosen.uid;
+    if (!request.mayWait) return "no-slot";
+    return before.queue.length >= CONFIG.queueDepth ? "queue-full" : "waiting";
   }
 
-  async #report(step: Step & { do: "report" }, before: RoutingDump): Promise<string[]> {
+  async #report(step: StepOf<"report">, before: RoutingDump): Promise<string[]> {
+    this.#replaceDead(step, before);
+    const report = this.#makeReport(step);
+    const uid = report.podUid;
+    const reply = await this.#store.reportReadiness(report, { card: "", marks: {} });
+    this.#life(uid).ask = reply.ask;
+    const target = before.targets.get(uid);
+    if (isDropped(target, report)) return unchanged(before, await this.#dump());
+    const ended = report.asked.filter((id) => {
+      const lease = before.requests.get(id);
+      const isOwn = lease?.kind === "lease" && lease.uid === uid;
+      return isOwn && lease.lapsed && !report.running.includes(id);
+    });
+    const open = (target?.inFlight ?? 0) - ended.length;
+    const context = { now: this.#time(before), settings: SETTINGS };
+    return this.#expectState(uid, [stateAfterReport(target, report, open, context)]);
+  }
+
+  /** A pod that is gone for good is followed by another one, with a uid of its own. */
+  #replaceDead(step: StepOf<"report">, before: RoutingDump): void {
     const dead = before.targets.get(this.#uid(step.pod));
-    if (step.order === "next" && dead?.state === "deleted" && !canReturn(dead)) {
-      this.#generations.set(step.pod, (this.#generations.get(step.pod) ?? 0) + 1);
-    }
+    if (step.order !== "next" || dead?.state !== "deleted" || canReturn(dead)) return;
+    this.#generations.set(step.pod, (this.#generations.get(step.pod) ?? 0) + 1);
+  }
+
+  #makeReport(step: StepOf<"report">): PushReport {
     const uid = this.#uid(step.pod);
     const life = this.#life(uid);
     if (step.order === "reboot") Object.assign(life, { boot: life.boot + 1, sequence: 1 });
     if (step.order === "next") life.sequence += 1;
-    const asked = life.ask;
-    const isGoodbye = step.state === "goodbye";
-    const report = pushReport(uid, {
-      kind: isGoodbye ? "goodbye" : "change",
+    return pushReport(uid, {
+      kind: step.state === "goodbye" ? "goodbye" : "change",
       state: step.state === "goodbye" ? "draining" : step.state,
       boot: life.boot,
       sequence: step.order === "old" ? life.sequence - 1 : life.sequence,
       capacity: step.capacity,
       occupied: step.occupied,
       reportsRunning: step.confirms,
-      asked,
-      running: step.stillRunning ? asked.slice(0, 1) : [],
+      asked: life.ask,
+      running: step.stillRunning ? life.ask.slice(0, 1) : [],
     });
-    const reply = await this.#stage.store.reportReadiness(report, { card: "", marks: {} });
-    life.ask = reply.ask;
-    const target = before.targets.get(uid);
-    const after = await this.#dump();
-    if (isDropped(target, report)) return unchanged(before, after);
-    const ended = asked.filter((id) => {
-      const lease = before.requests.get(id);
-      const isLapsed = lease?.kind === "lease" && lease.lapsed && lease.uid === uid;
-      return isLapsed && !report.running.includes(id);
-    });
-    const open = (target?.inFlight ?? 0) - ended.length;
-    const context = { now: this.#time(before), settings: SETTINGS };
-    return this.#expectState(uid, [stateAfterReport(target, report, open, context)]);
   }
 
   /** A heartbeat ends a doubt and the holding back of slots, and changes no other state. */
@@ -264,7 +277,7 @@ class Player {
       life.sequence += 1;
       return { podUid: this.#uid(pod), boot: life.boot, sequence: life.sequence };
     });
-    await this.#stage.store.reportHeartbeats(REVISION, beats);
+    await this.#store.reportHeartbeats(REVISION, beats);
     const after = await this.#dump();
     return beats.flatMap((beat) => {
       const target = before.targets.get(beat.podUid);
@@ -278,7 +291,7 @@ class Player {
   }
 
   /** Puts back all that the activator holds, and one lease that the store has lost. */
-  async #reassert(activatorId: string, before: RoutingDump): Promise<void> {
+  async #reassert(activatorId: string, before: RoutingDump): Promise<string[]> {
     const leases: Lease[] = [...before.requests].flatMap(([leaseId, request]) =>
       request.kind === "lease" && request.holder === activatorId
         ? [lease(leaseId, request.uid, request.arrivedAt)]
@@ -286,7 +299,8 @@ class Player {
     );
     const lost = `lost-${activatorId}-${this.#stage.nowUs}`;
     leases.push(lease(lost, this.#uid(1), this.#stage.nowUs));
-    await this.#stage.store.reassertLeases(REVISION, activatorId, leases);
+    await this.#store.reassertLeases(REVISION, activatorId, leases);
+    return [];
   }
 
   #life(uid: string): PodLife {
@@ -313,91 +327,4 @@ function lease(leaseId: string, targetUid: string, arrivedAt: number): Lease {
 function sameAnswer(first: AcquireResult, again: AcquireResult): string[] {
   const same = JSON.stringify(first) === JSON.stringify(again);
   return same ? [] : [`asked twice: ${JSON.stringify(first)}, then ${JSON.stringify(again)}`];
-}
-
-/** I5: neither targets nor requests differ. */
-function unchanged(before: RoutingDump, after: RoutingDump): string[] {
-  const text = (dump: RoutingDump): string =>
-    JSON.stringify([[...dump.targets].toSorted(), [...dump.requests].toSorted()]);
-  return text(before) === text(after) ? [] : ["an old report changed something"];
-}
-
-const SWEEPING = new Set<Step["do"]>(["renew", "figures", "compare", "beat", "report", "leave"]);
-
-interface Change {
-  readonly before: RoutingDump;
-  readonly after: RoutingDump;
-}
-
-function changeFaults(step: Step, uid: string, { before, after }: Change): string[] {
-  return [
-    ...integralFaults(before, after),
-    ...grantFaults(step, before, after),
-    ...orderFaults(before, after),
-    ...(SWEEPING.has(step.do) ? [] : strangerFaults(uid, before, after)),
-  ];
-}
-
-/** The integral grows by what stood between the two times. */
-function integralFaults(before: RoutingDump, after: RoutingDump): string[] {
-  const of = (dump: RoutingDump, name: string): number => Number(dump.meta.get(name) ?? 0);
-  const expected =
-    of(before, "integral") + (of(after, "at") - of(before, "at")) * before.requests.size;
-  const actual = of(after, "integral");
-  return actual === expected ? [] : [`integral is ${actual}, should be ${expected}`];
-}
-
-/** I1 and I4: only targets that may serve get leases, and never beyond their capacity. */
-function grantFaults(step: Step, before: RoutingDump, after: RoutingDump): string[] {
-  // What is put back runs already, whatever the state and capacity.
-  if (step.do === "reassert") return [];
-  return [...after.requests].flatMap(([id, request]) => {
-    if (request.kind !== "lease" || before.requests.get(id)?.kind === "lease") return [];
-    const target = after.targets.get(request.uid);
-    if (target === undefined || (target.state !== "ready" && target.state !== "suspected")) {
-      return [`${id} was given ${request.uid}, which is ${target?.state}`];
-    }
-    const isOver = target.capacity > 0 && target.inFlight > target.capacity;
-    return isOver ? [`${request.uid} has ${target.inFlight} of ${target.capacity}`] : [];
-  });
-}
-
-/** A slot goes to the first in the queue that lives and may use it. */
-function orderFaults(before: RoutingDump, after: RoutingDump): string[] {
-  return before.queue.flatMap((id, position) => {
-    const ticket = before.requests.get(id);
-    const granted = after.requests.get(id);
-    if (granted?.kind !== "lease" || ticket?.kind !== "ticket") return [];
-    const { uid } = granted;
-    if (ticket.exclude.includes(uid)) return [`${id} was given ${uid}, which it excludes`];
-    if (!isAlive(after, ticket.holder) && !isHeldBack(after)) {
-      return [`${id} was served although ${ticket.holder} is gone`];
-    }
-    const passed = before.queue.slice(0, position).find((earlier) => {
-      const other = after.requests.get(earlier);
-      if (other?.kind !== "ticket" || other.exclude.includes(uid)) return false;
-      return isAlive(after, other.holder);
-    });
-    return passed === undefined ? [] : [`${id} was served before ${passed}`];
-  });
-}
-
-function isAlive(dump: RoutingDump, activatorId: string): boolean {
-  return (dump.activators.get(activatorId) ?? 0) > Number(dump.meta.get("clock") ?? 0);
-}
-
-/** After a gap in time nobody counts as gone. */
-function isHeldBack(dump: RoutingDump): boolean {
-  return Number(dump.meta.get("at") ?? 0) < Number(dump.meta.get("hold") ?? 0);
-}
-
-/** A step about one target changes the state of no other. */
-function strangerFaults(own: string, before: RoutingDump, after: RoutingDump): string[] {
-  return [...after.targets].flatMap(([uid, target]) => {
-    const old = before.targets.get(uid);
-    if (uid === own || old === undefined || old.state === target.state) return [];
-    // The last lease of a draining target ends its time.
-    if (old.state === "draining" && target.state === "deleted") return [];
-    return [`${uid} went from ${old.state} to ${target.state} by a step about others`];
-  });
 }

@@ -33,7 +33,9 @@ export type Step =
   | { readonly do: "beat"; readonly pods: readonly number[] }
   | { readonly do: "evidence"; readonly pod: number; readonly evidence: TargetEvidence }
   | { readonly do: "probe"; readonly pod: number; readonly passed: boolean }
-  | { readonly do: "renew" | "leave" | "reassert"; readonly activator: number }
+  | { readonly do: "renew"; readonly activator: number }
+  | { readonly do: "leave"; readonly activator: number }
+  | { readonly do: "reassert"; readonly activator: number }
   | { readonly do: "configure"; readonly policy: LoadBalancingPolicy }
   | { readonly do: "figures" }
   | {
@@ -41,7 +43,8 @@ export type Step =
       readonly pods: readonly number[];
       readonly draining: readonly number[];
     }
-  | { readonly do: "drain" | "remove"; readonly pod: number }
+  | { readonly do: "drain"; readonly pod: number }
+  | { readonly do: "remove"; readonly pod: number }
   | { readonly do: "time"; readonly ms: number };
 
 const PODS = 6;
@@ -95,41 +98,47 @@ const some = (random: Random, share: number): number[] =>
 function makeStep(random: Random, kind: Step["do"], lease: number): Step {
   const pod = Math.floor(random() * PODS);
   const activator = Math.floor(random() * ACTIVATORS);
-  switch (kind) {
-    case "acquire": {
-      const exclude = random() < 0.25 ? some(random, 0.3) : [];
-      const mayWait = random() < 0.9;
-      return { do: kind, lease, activator, exclude, mayWait, random: [random(), random()] };
-    }
-    case "release":
-      return { do: kind, lease, outcome: pick(random, ["done", "done", "cancelled", "moved"]) };
-    case "cancel":
-      return { do: kind, lease };
-    case "report":
-      return makeReport(random, pod);
-    case "evidence":
-      return { do: kind, pod, evidence: pick(random, EVIDENCE) };
-    case "probe":
-      return { do: kind, pod, passed: random() < 0.6 };
-    case "configure":
-      return { do: kind, policy: pick(random, LOAD_BALANCING_POLICIES) };
-    case "compare":
-      return { do: kind, pods: some(random, 0.85), draining: some(random, 0.1) };
-    case "time":
-      return { do: kind, ms: pick(random, [1, 50, 400, 900, 1_500, 3_500, 11_000, -5_000]) };
-    case "beat":
-      return { do: kind, pods: some(random, 0.7) };
-    case "renew":
-    case "leave":
-    case "reassert":
-      return { do: kind, activator };
-    case "drain":
-    case "remove":
-      return { do: kind, pod };
-    case "figures":
-      return { do: kind };
-  }
+  return MAKERS[kind](random, { pod, activator, lease });
 }
+
+interface Draw {
+  readonly pod: number;
+  readonly activator: number;
+  readonly lease: number;
+}
+
+const MAKERS: Readonly<Record<Step["do"], (random: Random, draw: Draw) => Step>> = {
+  acquire: (random, { activator, lease }) => ({
+    do: "acquire",
+    lease,
+    activator,
+    exclude: random() < 0.25 ? some(random, 0.3) : [],
+    mayWait: random() < 0.9,
+    random: [random(), random()],
+  }),
+  release: (random, { lease }) => ({
+    do: "release",
+    lease,
+    outcome: pick(random, ["done", "done", "cancelled", "moved"]),
+  }),
+  cancel: (_, { lease }) => ({ do: "cancel", lease }),
+  report: (random, { pod }) => makeReport(random, pod),
+  beat: (random) => ({ do: "beat", pods: some(random, 0.7) }),
+  evidence: (random, { pod }) => ({ do: "evidence", pod, evidence: pick(random, EVIDENCE) }),
+  probe: (random, { pod }) => ({ do: "probe", pod, passed: random() < 0.6 }),
+  renew: (_, { activator }) => ({ do: "renew", activator }),
+  leave: (_, { activator }) => ({ do: "leave", activator }),
+  reassert: (_, { activator }) => ({ do: "reassert", activator }),
+  configure: (random) => ({ do: "configure", policy: pick(random, LOAD_BALANCING_POLICIES) }),
+  figures: () => ({ do: "figures" }),
+  compare: (random) => ({ do: "compare", pods: some(random, 0.85), draining: some(random, 0.1) }),
+  drain: (_, { pod }) => ({ do: "drain", pod }),
+  remove: (_, { pod }) => ({ do: "remove", pod }),
+  time: (random) => ({
+    do: "time",
+    ms: pick(random, [1, 50, 400, 900, 1_500, 3_500, 11_000, -5_000]),
+  }),
+};
 
 function makeReport(random: Random, pod: number): Step {
   return {

@@ -125,7 +125,7 @@ describe("lost connections", () => {
     handle.subscriber.onConfig(() => undefined);
     await handle.ready();
     expect(subscriptions).toBe(1);
-    await valkey.admin.client("KILL", "TYPE", "pubsub");
+    await valkey.admin.call("CLIENT", "KILL", "TYPE", "pubsub");
     await eventually(() => subscriptions === 2);
     await handle.store.configureRevision(revisionConfig());
     await handle.store.acquireLease(acquireRequest("w"));
