@@ -43,11 +43,18 @@ const MARK_OF_HEADER: ReadonlyMap<string, keyof Marks> = new Map([
   ["accept", "accept"],
 ]);
 
+/** Most headers differ from all of these by their length alone, which costs nothing to see. */
+const HAS_LENGTH: readonly boolean[] = Array.from({ length: 64 }, (_, length) =>
+  [...MARK_OF_HEADER.keys()].some((name) => name.length === length),
+);
+
 /** First value of each deciding header; repeated ones count once, as in Go's `Header.Get`. */
 export function readMarks(headers: readonly string[]): Marks {
   const marks: Marks = {};
   for (let index = 0; index + 1 < headers.length; index += 2) {
-    const name = MARK_OF_HEADER.get((headers[index] ?? "").toLowerCase());
+    const header = headers[index] ?? "";
+    if (HAS_LENGTH[header.length] !== true) continue;
+    const name = MARK_OF_HEADER.get(header.toLowerCase());
     if (name !== undefined) marks[name] ??= headers[index + 1] ?? "";
   }
   return marks;

@@ -11,16 +11,7 @@ import {
   ORIGINAL_HOST_HEADER,
 } from "../../common/contracts/headers.ts";
 
-const FOR = "x-forwarded-for";
 const CONNECTION = "connection";
-
-const DROPPED: ReadonlySet<string> = new Set([
-  ...INTERNAL_HEADERS,
-  ...HOP_BY_HOP_HEADERS,
-  KNATIVE_REVISION_HEADER,
-  KNATIVE_NAMESPACE_HEADER,
-  "content-length",
-]);
 
 export interface Hop {
   readonly remoteAddress: string;
@@ -36,10 +27,10 @@ export function containerHeaders(received: readonly string[], hop: Hop): string[
     const name = received[index] ?? "";
     const value = received[index + 1] ?? "";
     const lower = name.toLowerCase();
-    if (DROPPED.has(lower) || listed.has(lower)) continue;
-    const note = NOTED.get(lower);
-    if (note !== undefined) remember(seen, note, value);
-    if (!isReplaced(lower, hop)) out.push(name, value);
+    const rule = RULES.get(lower);
+    if (rule === "drop" || (listed !== NO_TOKENS && listed.has(lower))) continue;
+    if (rule !== undefined) remember(seen, rule, value);
+    if (rule === undefined || !isReplaced(rule, hop)) out.push(name, value);
   }
   addWritten(out, seen, hop);
   return out;
@@ -55,16 +46,17 @@ function addWritten(out: string[], seen: Seen, hop: Hop): void {
 }
 
 /** `for=<first>;host=..;proto=.., for=<next>`; empty when there is nothing to say. */
-export function forwardedShim(xff?: string, xfh?: string, xfp?: string): string {
-  const hops = (xff ?? "")
+export function forwardedShim(xff = "", xfh = "", xfp = ""): string {
+  if (xff === "" && xfh === "" && xfp === "") return "";
+  const hops = xff
     .split(",")
     .map((element) => element.trim())
     .filter((element) => element !== "")
     .map((element) => (element.includes(":") ? `for="[${element}]"` : `for=${element}`));
   const first = [
     ...hops.slice(0, 1),
-    ...(xfh === undefined || xfh === "" ? [] : [`host=${xfh}`]),
-    ...(xfp === undefined || xfp === "" ? [] : [`proto=${xfp}`]),
+    ...(xfh === "" ? [] : [`host=${xfh}`]),
+    ...(xfp === "" ? [] : [`proto=${xfp}`]),
   ];
   return [first.join(";"), ...hops.slice(1)].filter((part) => part !== "").join(", ");
 }
@@ -73,10 +65,15 @@ export function forwardedShim(xff?: string, xfh?: string, xfp?: string): string 
 type Seen = { [name in Noted]?: string };
 type Noted = "originalHost" | "forwarded" | "for" | "host" | "proto";
 
-const NOTED: ReadonlyMap<string, Noted> = new Map([
+/** One look per header: what is dropped, what is noted; everything else just passes. */
+const RULES: ReadonlyMap<string, Noted | "drop"> = new Map<string, Noted | "drop">([
+  ...[...INTERNAL_HEADERS, ...HOP_BY_HOP_HEADERS].map((name) => [name, "drop"] as const),
+  [KNATIVE_REVISION_HEADER, "drop"],
+  [KNATIVE_NAMESPACE_HEADER, "drop"],
+  ["content-length", "drop"],
   [ORIGINAL_HOST_HEADER, "originalHost"],
   ["forwarded", "forwarded"],
-  [FOR, "for"],
+  ["x-forwarded-for", "for"],
   ["x-forwarded-host", "host"],
   ["x-forwarded-proto", "proto"],
 ]);
@@ -88,8 +85,8 @@ function remember(seen: Seen, note: Noted, value: string): void {
 }
 
 /** Written anew at the end, or gone. */
-function isReplaced(lower: string, hop: Hop): boolean {
-  return lower === FOR || (lower === ORIGINAL_HOST_HEADER && hop.kind === "traffic");
+function isReplaced(rule: Noted, hop: Hop): boolean {
+  return rule === "for" || (rule === "originalHost" && hop.kind === "traffic");
 }
 
 const NO_TOKENS: ReadonlySet<string> = new Set();
@@ -101,9 +98,14 @@ function connectionTokens(headers: readonly string[]): ReadonlySet<string> {
     const name = headers[index] ?? "";
     if (name.length !== CONNECTION.length || name.toLowerCase() !== CONNECTION) continue;
     const listed = (headers[index + 1] ?? "").toLowerCase().split(",");
-    tokens = new Set([...tokens, ...listed.map((token) => token.trim())]);
+    tokens = new Set([...tokens, ...listed.map((token) => token.trim())].filter(isRemovable));
   }
   return tokens;
+}
+
+/** A request without its Host would be none. */
+function isRemovable(token: string): boolean {
+  return token !== "host";
 }
 
 function replaceHost(headers: string[], host: string): void {

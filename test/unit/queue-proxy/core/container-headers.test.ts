@@ -36,6 +36,11 @@ const ROWS: readonly [name: string, received: readonly string[], expected: reado
     ["X-Yours", "2", ...PEER],
   ],
   [
+    "keeps a Host that Connection lists",
+    ["Connection", "Host", "Host", "a"],
+    ["Host", "a", ...PEER],
+  ],
+  [
     "restores the original host",
     ["Host", "pod", "K-Original-Host", "svc.example"],
     ["Host", "svc.example", ...PEER],
