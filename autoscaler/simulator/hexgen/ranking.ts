@@ -3,6 +3,7 @@
  * of them that the benchmark compares.
  */
 import { planStage } from "../../../common/hexgen/workflow.ts";
+import type { Template } from "../../../common/hexgen/template.ts";
 import type { StagePlan } from "../../../common/hexgen/workflow.ts";
 import type { OrderClass } from "../../../common/urgency.ts";
 import { orderClass, orderKey } from "../../../common/urgency.ts";
@@ -21,15 +22,27 @@ export interface RankedWorkflow {
 const BEHIND_ALL_US = 2 ** 50;
 
 export class Ranking {
-  readonly start: TemplatePosition;
+  readonly #table: StageTable;
+  readonly #starts = new Map<Template, TemplatePosition>();
+  readonly #classTemplate: Template;
   readonly #policy: SimulatedPolicy;
   #shared: TemplatePosition;
 
   constructor(policy: SimulatedPolicy, workflowClass: WorkflowClass, table: StageTable) {
-    const rule = policy.order === "pq" ? "repo" : "general";
     this.#policy = policy;
-    this.start = new TemplatePosition(workflowClass.template, rule, table);
-    this.#shared = this.start;
+    this.#table = table;
+    this.#classTemplate = workflowClass.template;
+    this.#shared = this.start();
+  }
+
+  /** Where a workflow of that template begins. */
+  start(template: Template = this.#classTemplate): TemplatePosition {
+    const known = this.#starts.get(template);
+    if (known !== undefined) return known;
+    const rule = this.#policy.order === "pq" ? "repo" : "general";
+    const position = new TemplatePosition(template, rule, this.#table);
+    this.#starts.set(template, position);
+    return position;
   }
 
   /** Advances the workflow's template; budget and rest of the stage that becomes ready. */

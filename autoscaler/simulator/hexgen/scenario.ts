@@ -42,6 +42,8 @@ export interface Scenario extends Arrivals {
   readonly workflows: readonly TracedWorkflow[];
   readonly pool: readonly PoolCard[];
   readonly policy: SimulatedPolicy;
+  /** Tenant per workflow; absent: one tenant. */
+  readonly tenants?: readonly string[];
   /** Cards keep prompt prefixes: not at all, for ever, or in the cache that calls leave. */
   readonly prefixReuse: "off" | "unbounded" | "evicting";
   /** What the reference model leaves out; absent: nothing of it. */

@@ -20,12 +20,11 @@ import { baseSloUs } from "./text2sql.ts";
 import type { CallTokens, TracedWorkflow } from "./workload.ts";
 
 export interface SimulationResult {
-  /** Per workflow, in file order. */
+  /** Per workflow, in file order, as all others. */
+  readonly arrivalsUs: Float64Array;
   readonly latenciesUs: Float64Array;
   readonly slosUs: Float64Array;
   readonly sloScales: readonly number[];
-  readonly firstArrivalUs: number;
-  readonly lastCompletionUs: number;
 }
 
 interface RunningWorkflow extends RankedWorkflow {
@@ -66,7 +65,6 @@ class Simulation {
   #sequence = 0;
   #finished = 0;
   #nextArrival = 0;
-  #lastCompletionUs = 0;
 
   constructor(scenario: Scenario) {
     const { pool, workflowClass, policy, workflows } = scenario;
@@ -89,7 +87,7 @@ class Simulation {
       traced,
       arrivedAt: scenario.arrivalsUs[index] ?? 0,
       slo: (scenario.sloScales[index] ?? 1) * baseUs,
-      position: this.#ranking.start,
+      position: this.#ranking.start(traced.template),
       stage: -1,
       openCalls: 0,
     }));
@@ -100,11 +98,10 @@ class Simulation {
   run(): SimulationResult {
     while (this.#finished < this.#workflows.length) this.#passInstant(this.#nextInstant());
     return {
+      arrivalsUs: Float64Array.from(this.#workflows, ({ arrivedAt }) => arrivedAt),
       latenciesUs: this.#latenciesUs,
       slosUs: Float64Array.from(this.#workflows, ({ slo }) => slo),
       sloScales: this.#scenario.sloScales,
-      firstArrivalUs: this.#workflows[0]?.arrivedAt ?? 0,
-      lastCompletionUs: this.#lastCompletionUs,
     };
   }
 
@@ -175,7 +172,6 @@ class Simulation {
     const stage = workflow.traced.stages[workflow.stage];
     if (stage === undefined) {
       this.#latenciesUs[workflow.index] = nowUs - workflow.arrivedAt;
-      this.#lastCompletionUs = nowUs;
       this.#finished += 1;
       return;
     }
@@ -206,6 +202,7 @@ class Simulation {
       sequence,
       deadlineAt: workflow.arrivedAt + workflow.slo,
       waitingSince: nowUs,
+      tenant: this.#scenario.tenants?.[workflow.index] ?? "",
       bookedUs: 0,
       bookedEngineUs: 0,
     };

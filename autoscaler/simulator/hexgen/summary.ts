@@ -25,11 +25,16 @@ export function percentile(sorted: ArrayLike<number>, percent: number): number {
 }
 
 export function summarize(result: SimulationResult): Summary {
-  const { latenciesUs, slosUs, sloScales } = result;
+  const { arrivalsUs, latenciesUs, slosUs, sloScales } = result;
   const count = latenciesUs.length;
   const sorted = latenciesUs.toSorted();
   const relative = latenciesUs.map((latency, index) => latency / (slosUs[index] ?? 1)).toSorted();
-  const spanS = (result.lastCompletionUs - result.firstArrivalUs) / 1e6;
+  const firstArrivalUs = arrivalsUs.reduce((least, each) => Math.min(least, each), Infinity);
+  const lastEndUs = latenciesUs.reduce(
+    (most, latency, index) => Math.max(most, latency + (arrivalsUs[index] ?? 0)),
+    0,
+  );
+  const spanS = (lastEndUs - firstArrivalUs) / 1e6;
   const tightest = Math.min(...sloScales);
   let kept = 0;
   let tight = 0;

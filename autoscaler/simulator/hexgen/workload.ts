@@ -21,6 +21,8 @@ export interface TracedWorkflow {
   /** Arrival of a process with rate 1, in its own unit of time. */
   readonly arrivalUnits: number;
   readonly stages: readonly TracedStage[];
+  /** What is expected of it; absent: the template of the class. */
+  readonly template?: Template;
 }
 
 export interface StageFacts extends CallTokens {
