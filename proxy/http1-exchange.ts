@@ -1,30 +1,18 @@
-/**
- * One request of an HTTP/1.1 client, from its head to its end: what the handler sees of it
- * (Exchange) and what its attempts need of it (ClientSide).
- */
+/** One request of an HTTP/1.1 client: how its answer is written to Node's response. */
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { ForwardedAttempt } from "./attempt.ts";
 import { type ClientConnection, lingerAndClose, type OpenExchange } from "./client-connection.ts";
+import { ClientExchange } from "./client-exchange.ts";
 import type { ReadRequest } from "./request-head.ts";
 import { RequestBody } from "./request-body.ts";
 import { clientHeaders, switchHeadText, trailerPairs } from "./response-writer.ts";
-import type { BodyFraming, ClientSide } from "./sides.ts";
-import type {
-  Attempt,
-  Exchange,
-  OwnAnswer,
-  RequestHead,
-  ResponseHead,
-  RunningAttempt,
-} from "./types.ts";
+import type { BodyFraming } from "./sides.ts";
+import type { OwnAnswer, RequestHead, ResponseHead } from "./types.ts";
 import type { Upstream } from "./upstream.ts";
-import { CLOSE_GOING_AWAY } from "./websocket-close.ts";
 
 /** A rest of a body up to this size is read off to keep the connection; else the answer closes it. */
 const KEEPABLE_REST_BYTES = 65_536;
-/** Up to this size a copy is cheaper than waiting for the write (measured). */
-const MAX_COPIED_BYTES = 16_384;
+const NO_TRAILERS: readonly string[] = [];
 const NOTHING = Buffer.alloc(0);
 
 /** What the front gives each exchange. */
@@ -43,93 +31,39 @@ export interface NodeMessages {
   readonly response: ServerResponse;
 }
 
-export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
+export class Http1Exchange extends ClientExchange implements OpenExchange {
   readonly head: RequestHead;
-  readonly receivedAt = performance.now();
   readonly body: RequestBody;
+  protected readonly upgradeSpelling: string;
   #request: IncomingMessage;
   #response: ServerResponse;
   #context: ExchangeContext;
-  #upgradeSpelling: string;
-  #attempt: ForwardedAttempt | undefined;
-  #isAttemptRunning = false;
-  #isAnswered = false;
-  #isClosed = false;
-  #clientGone = false;
   #continueSent = false;
   #switched: Duplex | undefined;
-  #goneListener: (() => void) | undefined;
   /** Body bytes that the announced length still allows; -1 for no announced length. */
   #lengthLeft = -1;
   #isWatchingDrain = false;
-  /** Pieces that Node still writes from the upstream's read buffer. */
-  #lent = 0;
 
   constructor(read: ReadRequest, messages: NodeMessages, context: ExchangeContext) {
+    super(context.upstream);
+    const { request, response } = messages;
     this.head = read.head;
-    this.#upgradeSpelling = read.upgradeSpelling;
-    this.#request = messages.request;
-    this.#response = messages.response;
+    this.upgradeSpelling = read.upgradeSpelling;
+    this.#request = request;
+    this.#response = response;
     this.#context = context;
-    this.body = new RequestBody(messages.request, read.framing, context.replayBytes);
-    messages.response.on("close", this.#onResponseClose);
+    const isChunked = read.framing.kind === "chunked";
+    this.body = new RequestBody(request, {
+      framing: read.framing,
+      replayBytes: context.replayBytes,
+      trailers: () => (isChunked ? request.rawTrailers : NO_TRAILERS),
+    });
+    response.on("close", this.#onResponseClose);
     if (read.upgradeSpelling !== "") this.#watchBeforeSwitch();
-  }
-
-  get clientGone(): boolean {
-    return this.#clientGone;
-  }
-
-  get pristine(): boolean {
-    return !this.#isAnswered && !this.#isClosed;
-  }
-
-  get replayable(): boolean {
-    return this.body.replayable;
   }
 
   get isBodyComplete(): boolean {
     return this.body.complete || this.#request.complete;
-  }
-
-  onClientGone(listener: () => void): void {
-    if (this.#clientGone) listener();
-    else this.#goneListener = listener;
-  }
-
-  answer(answer: OwnAnswer): void {
-    if (!this.pristine) throw new Error("An answer was already begun: answer() came too late");
-    this.#isAnswered = true;
-    const body = Buffer.from(answer.body);
-    const headers = [...answer.headers, "Content-Length", String(body.length)];
-    this.#closeAfterAnswer(headers, answer.close === true);
-    this.#response.writeHead(answer.status, STATUS_CODES[answer.status] ?? "", headers);
-    this.#response.end(body);
-    this.#readOffRest();
-  }
-
-  forward(attempt: Attempt): RunningAttempt {
-    if (this.#isAttemptRunning) throw new Error("forward() while another attempt runs");
-    if (!this.pristine) throw new Error("forward() after an answer was begun");
-    if (!this.replayable) throw new Error("forward() after more was sent than is held");
-    const running = new ForwardedAttempt(attempt, {
-      client: this,
-      upstream: this.#context.upstream,
-      upgrade: this.#upgradeSpelling,
-    });
-    this.#attempt = running;
-    this.#isAttemptRunning = true;
-    running.start();
-    return running;
-  }
-
-  cut(websocketCloseCode = CLOSE_GOING_AWAY): void {
-    if (this.#attempt === undefined) this.destroyClient();
-    else this.#attempt.cut(websocketCloseCode);
-  }
-
-  attemptEnded(): void {
-    this.#isAttemptRunning = false;
   }
 
   sendContinue(): void {
@@ -143,20 +77,8 @@ export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
     this.#response.writeInformation(head.status, [...head.headers]);
   }
 
-  sendHead(head: ResponseHead, headers: readonly string[], framing: BodyFraming): void {
-    this.#isAnswered = true;
-    this.#lengthLeft = framing.kind === "length" ? framing.length : -1;
-    const list = clientHeaders(headers, head, { framing, request: this.head });
-    this.#closeAfterAnswer(list, false);
-    this.#response.writeHead(head.status, head.statusText, list);
-    process.nextTick(flushHead, this.#response);
-  }
-
   sendChunk(bytes: Buffer): boolean {
-    // Node writes later, and the bytes are valid now: small pieces are copied, large ones lent.
-    const isLent = bytes.length > MAX_COPIED_BYTES;
-    const piece = isLent ? bytes : Buffer.from(bytes);
-    if (isLent) this.#lent += 1;
+    const { piece, isLent } = this.takePiece(bytes);
     const response = this.#response;
     if (this.#lengthLeft === bytes.length) {
       // The last piece: head, body and end leave in one write where they can.
@@ -165,10 +87,10 @@ export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
       return !isLent;
     }
     if (this.#lengthLeft > 0) this.#lengthLeft -= bytes.length;
-    const isFlowing = isLent ? response.write(piece, this.#onWritten) : response.write(piece);
+    const isFlowing = isLent ? response.write(piece, this.writtenPiece) : response.write(piece);
     if (!isFlowing && !this.#isWatchingDrain) {
       this.#isWatchingDrain = true;
-      response.on("drain", this.#onDrain);
+      response.on("drain", this.onDrain);
     }
     return isFlowing && !isLent;
   }
@@ -184,19 +106,19 @@ export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
 
   sendUpgrade(head: ResponseHead, headers: readonly string[]): Duplex | undefined {
     const { socket } = this.#context.connection;
-    if (this.#isClosed || socket.destroyed) return undefined;
-    this.#isAnswered = true;
+    if (this.isClosed || socket.destroyed) return undefined;
+    this.markAnswered();
     this.#switched = socket;
     this.#response.off("close", this.#onResponseClose);
     this.#response.detachSocket(socket);
     socket.off("end", this.#onEarlyEnd);
     socket.write(switchHeadText(head, headers), "latin1");
-    socket.on("close", () => this.#close());
+    socket.on("close", () => this.close());
     return socket;
   }
 
   destroyClient(): void {
-    if (this.#isClosed || this.#response.writableFinished) return;
+    if (this.isClosed || this.#response.writableFinished) return;
     const { socket } = this.#context.connection;
     // What was answered so far still goes out; it may wait for the end of this tick.
     while (socket.writableCorked > 0) socket.uncork();
@@ -207,12 +129,37 @@ export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
   }
 
   refuseBody(answer: OwnAnswer): void {
-    this.#giveUp();
-    if (this.#isAnswered || this.#response.socket === null) {
+    this.giveUp();
+    if (this.isAnswered || this.#response.socket === null) {
       this.#context.connection.socket.destroy();
       return;
     }
     this.answer({ ...answer, close: true });
+  }
+
+  protected writeAnswer(answer: OwnAnswer): void {
+    const body = Buffer.from(answer.body);
+    const headers = [...answer.headers, "Content-Length", String(body.length)];
+    this.#closeAfterAnswer(headers, answer.close === true);
+    this.#response.writeHead(answer.status, STATUS_CODES[answer.status] ?? "", headers);
+    this.#response.end(body);
+    this.#readOffRest();
+  }
+
+  protected writeHead(head: ResponseHead, headers: readonly string[], framing: BodyFraming): void {
+    this.#lengthLeft = framing.kind === "length" ? framing.length : -1;
+    const list = clientHeaders(headers, head, { framing, request: this.head });
+    this.#closeAfterAnswer(list, false);
+    this.#response.writeHead(head.status, head.statusText, list);
+    process.nextTick(flushHead, this.#response);
+  }
+
+  protected isBlocked(): boolean {
+    return this.#response.writableNeedDrain;
+  }
+
+  protected onClosed(): void {
+    this.#context.onClosed(this, this.#context.connection);
   }
 
   /** Adds what ends the connection after this answer, where it must end. */
@@ -239,7 +186,7 @@ export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
     socket.on("end", this.#onEarlyEnd);
     this.#response.on("finish", () => {
       this.#response.detachSocket(socket);
-      this.#close();
+      this.close();
       lingerAndClose(socket);
     });
   }
@@ -248,33 +195,10 @@ export class Http1Exchange implements Exchange, ClientSide, OpenExchange {
     this.#context.connection.socket.destroy();
   };
 
-  readonly #onDrain = (): void => {
-    if (this.#lent === 0) this.#attempt?.clientDrained();
-  };
-
-  readonly #onWritten = (): void => {
-    this.#lent -= 1;
-    if (this.#lent === 0 && !this.#response.writableNeedDrain) this.#attempt?.clientDrained();
-  };
-
   readonly #onResponseClose = (): void => {
-    if (!this.#response.writableFinished) this.#giveUp();
-    this.#close();
+    if (!this.#response.writableFinished) this.giveUp();
+    this.close();
   };
-
-  /** The client is gone, or said something that ends its request. */
-  #giveUp(): void {
-    if (this.#clientGone) return;
-    this.#clientGone = true;
-    this.#attempt?.clientGone();
-    this.#goneListener?.();
-  }
-
-  #close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#context.onClosed(this, this.#context.connection);
-  }
 }
 
 function flushHead(response: ServerResponse): void {

@@ -1,28 +1,34 @@
 /**
- * The body of a client's HTTP/1.1 request: read only while someone takes it, and held up to a
- * limit so that a failed attempt can be followed by another.
+ * The body of a client's request: read only while someone takes it, and held up to a limit so that
+ * a failed attempt can be followed by another. The same for HTTP/1.1 and HTTP/2.
  */
-import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
 import type { BodyFraming, BodySink, BodySource } from "./sides.ts";
 
-const NO_TRAILERS: readonly string[] = [];
+export interface RequestBodyOptions {
+  readonly framing: BodyFraming;
+  /** Bytes held for another attempt. */
+  readonly replayBytes: number;
+  /** Asked for when the body is complete. */
+  trailers(): readonly string[];
+}
 
 export class RequestBody implements BodySource {
   readonly framing: BodyFraming;
-  #request: IncomingMessage;
+  #source: Readable;
+  #options: RequestBodyOptions;
   #sink: BodySink | undefined;
   #held: Buffer[] = [];
   #heldBytes = 0;
-  #holdLimit: number;
   #isHolding = true;
   #isListening = false;
   #isEnded: boolean;
 
-  constructor(request: IncomingMessage, framing: BodyFraming, replayBytes: number) {
-    this.framing = framing;
-    this.#request = request;
-    this.#holdLimit = replayBytes;
-    this.#isEnded = framing.kind === "none";
+  constructor(source: Readable, options: RequestBodyOptions) {
+    this.#source = source;
+    this.#options = options;
+    this.framing = options.framing;
+    this.#isEnded = options.framing.kind === "none";
   }
 
   get complete(): boolean {
@@ -36,22 +42,22 @@ export class RequestBody implements BodySource {
   start(sink: BodySink): void {
     for (const bytes of this.#held) sink.chunk(bytes);
     if (this.#isEnded) {
-      sink.end(this.#trailers());
+      sink.end(this.#options.trailers());
       return;
     }
     this.#sink = sink;
     this.#listen();
-    this.#request.resume();
+    this.#source.resume();
   }
 
   resume(): void {
-    if (this.#sink !== undefined) this.#request.resume();
+    if (this.#sink !== undefined) this.#source.resume();
   }
 
   stop(): void {
     if (this.#sink === undefined) return;
     this.#sink = undefined;
-    this.#request.pause();
+    this.#source.pause();
   }
 
   forget(): void {
@@ -65,36 +71,32 @@ export class RequestBody implements BodySource {
     if (this.#isEnded) return;
     this.#sink = { chunk: () => true, end: () => undefined };
     this.#listen();
-    this.#request.resume();
+    this.#source.resume();
   }
 
   #listen(): void {
     if (this.#isListening) return;
     this.#isListening = true;
-    this.#request.on("data", this.#onData);
-    this.#request.on("end", this.#onEnd);
+    this.#source.on("data", this.#onData);
+    this.#source.on("end", this.#onEnd);
   }
 
   readonly #onData = (bytes: Buffer): void => {
     this.#hold(bytes);
-    if (this.#sink?.chunk(bytes) === false) this.#request.pause();
+    if (this.#sink?.chunk(bytes) === false) this.#source.pause();
   };
 
   readonly #onEnd = (): void => {
     this.#isEnded = true;
     const sink = this.#sink;
     this.#sink = undefined;
-    sink?.end(this.#trailers());
+    sink?.end(this.#options.trailers());
   };
 
   #hold(bytes: Buffer): void {
     if (!this.#isHolding) return;
     this.#heldBytes += bytes.length;
-    if (this.#heldBytes > this.#holdLimit) this.forget();
+    if (this.#heldBytes > this.#options.replayBytes) this.forget();
     else this.#held.push(bytes);
-  }
-
-  #trailers(): readonly string[] {
-    return this.framing.kind === "chunked" ? this.#request.rawTrailers : NO_TRAILERS;
   }
 }

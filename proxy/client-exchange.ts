@@ -1,0 +1,158 @@
+/**
+ * One request of a client, whatever its protocol: which attempt runs for it, whether anything was
+ * answered, and who is to be told that the client left. The protocols add how an answer is written.
+ */
+import type { Duplex } from "node:stream";
+import { ForwardedAttempt } from "./attempt.ts";
+import type { RequestBody } from "./request-body.ts";
+import type { BodyFraming, ClientSide } from "./sides.ts";
+import type {
+  Attempt,
+  Exchange,
+  OwnAnswer,
+  RequestHead,
+  ResponseHead,
+  RunningAttempt,
+} from "./types.ts";
+import type { Upstream } from "./upstream.ts";
+import { CLOSE_GOING_AWAY } from "./websocket-close.ts";
+
+/** Up to this size a copy is cheaper than waiting for the write (measured). */
+const MAX_COPIED_BYTES = 16_384;
+
+export abstract class ClientExchange implements Exchange, ClientSide {
+  readonly receivedAt = performance.now();
+  abstract readonly head: RequestHead;
+  abstract readonly body: RequestBody;
+  /** Protocol of a wanted upgrade as the client spelled it, empty for none. */
+  protected abstract readonly upgradeSpelling: string;
+  #upstream: Upstream;
+  #attempt: ForwardedAttempt | undefined;
+  #isAttemptRunning = false;
+  #isAnswered = false;
+  #isClosed = false;
+  #clientGone = false;
+  #goneListener: (() => void) | undefined;
+  /** Pieces that Node still writes from the upstream's read buffer. */
+  #lent = 0;
+
+  constructor(upstream: Upstream) {
+    this.#upstream = upstream;
+  }
+
+  get clientGone(): boolean {
+    return this.#clientGone;
+  }
+
+  get pristine(): boolean {
+    return !this.#isAnswered && !this.#isClosed;
+  }
+
+  get replayable(): boolean {
+    return this.body.replayable;
+  }
+
+  protected get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  protected get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  onClientGone(listener: () => void): void {
+    if (this.#clientGone) listener();
+    else this.#goneListener = listener;
+  }
+
+  answer(answer: OwnAnswer): void {
+    if (!this.pristine) throw new Error("An answer was already begun: answer() came too late");
+    this.#isAnswered = true;
+    this.writeAnswer(answer);
+  }
+
+  forward(attempt: Attempt): RunningAttempt {
+    if (this.#isAttemptRunning) throw new Error("forward() while another attempt runs");
+    if (!this.pristine) throw new Error("forward() after an answer was begun");
+    if (!this.replayable) throw new Error("forward() after more was sent than is held");
+    const running = new ForwardedAttempt(attempt, {
+      client: this,
+      upstream: this.#upstream,
+      upgrade: this.upgradeSpelling,
+    });
+    this.#attempt = running;
+    this.#isAttemptRunning = true;
+    running.start();
+    return running;
+  }
+
+  cut(websocketCloseCode = CLOSE_GOING_AWAY): void {
+    if (this.#attempt === undefined) this.destroyClient();
+    else this.#attempt.cut(websocketCloseCode);
+  }
+
+  attemptEnded(): void {
+    this.#isAttemptRunning = false;
+  }
+
+  sendHead(head: ResponseHead, headers: readonly string[], framing: BodyFraming): void {
+    this.#isAnswered = true;
+    this.writeHead(head, headers, framing);
+  }
+
+  abstract sendContinue(): void;
+  abstract sendInformation(head: ResponseHead): void;
+  abstract sendChunk(bytes: Buffer): boolean;
+  abstract sendEnd(trailers: readonly string[]): void;
+  abstract sendUpgrade(head: ResponseHead, headers: readonly string[]): Duplex | undefined;
+  abstract destroyClient(): void;
+
+  protected abstract writeAnswer(answer: OwnAnswer): void;
+  protected abstract writeHead(
+    head: ResponseHead,
+    headers: readonly string[],
+    framing: BodyFraming,
+  ): void;
+  /** The client's side waits for `drain` before it takes more. */
+  protected abstract isBlocked(): boolean;
+  /** The last thing that happens to the exchange. */
+  protected abstract onClosed(): void;
+
+  /** A switched connection is an answer too. */
+  protected markAnswered(): void {
+    this.#isAnswered = true;
+  }
+
+  /**
+   * Node writes later, and the bytes are valid now: small pieces are copied, large ones lent. Of a
+   * lent piece `writtenPiece` must be called once it was written.
+   */
+  protected takePiece(bytes: Buffer): { readonly piece: Buffer; readonly isLent: boolean } {
+    const isLent = bytes.length > MAX_COPIED_BYTES;
+    if (isLent) this.#lent += 1;
+    return { piece: isLent ? bytes : Buffer.from(bytes), isLent };
+  }
+
+  protected readonly writtenPiece = (): void => {
+    this.#lent -= 1;
+    if (this.#lent === 0 && !this.isBlocked()) this.#attempt?.clientDrained();
+  };
+
+  protected readonly onDrain = (): void => {
+    if (this.#lent === 0) this.#attempt?.clientDrained();
+  };
+
+  /** The client is gone, or said something that ends its request. */
+  protected giveUp(): void {
+    if (this.#clientGone) return;
+    this.#clientGone = true;
+    this.#attempt?.clientGone();
+    this.#goneListener?.();
+  }
+
+  protected close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.onClosed();
+  }
+}
