@@ -14,11 +14,14 @@ export const NOT_IN_EFFECT_YET: readonly OwnKey[] = [
   "async",
   "async-max-duration",
   "auth",
+  "binding",
   "compute-tier",
+  "queue-order",
   "regions",
   "session-affinity",
   "slo",
   "stages",
+  "starvation-limit",
   "webhook-hosts",
 ];
 
