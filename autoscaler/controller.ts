@@ -15,7 +15,8 @@ import type { DecisionRecord, Trigger } from "./decision-log.ts";
 import { createOrphanSweep } from "./orphans.ts";
 import type { ObjectSource, ResourceUseSource, ScaleTarget, StatusSink } from "./ports.ts";
 import { reconcile } from "./reconciler.ts";
-import { loadMemory } from "./revision-memory.ts";
+import type { ReconcilerOptions } from "./reconciler.ts";
+import { isAtRest, loadMemory } from "./revision-memory.ts";
 import type { RevisionMemory } from "./revision-memory.ts";
 import { systemTimers } from "./timers.ts";
 import type { CancelTimer, Timers } from "./timers.ts";
@@ -46,6 +47,8 @@ export interface Autoscaler {
   /** Ends what runs and writes nothing more; pods and counts stay as they are. */
   stop(): Promise<void>;
   view(): AutoscalerView;
+  /** Revisions that wait for a reconcile or are in one; 0 when all is settled. */
+  busy(): number;
   /** Decisions of the last hour, oldest first. */
   decisions(key: RevisionKey): readonly DecisionRecord[];
   /** New cluster defaults, e.g. after a change of a ConfigMap; all revisions are looked at. */
@@ -53,7 +56,10 @@ export interface Autoscaler {
 }
 
 export const TICK_MS = 2_000;
+/** Thousands of idle revisions must not cost what busy ones do. */
+const REST_TICK_MS = 10_000;
 const RESYNC_MS = 5_000;
+const VERIFY_MS = 30_000;
 const ORPHANS_MS = 30_000;
 /** With a wake per queued request, one look per this time is enough once a first one was had. */
 const WAKE_SPACING_MS = 100;
@@ -70,6 +76,7 @@ class Controller implements Autoscaler {
   readonly #triggers = new Map<RevisionKey, Trigger>();
   readonly #totals = createScalingTotals();
   readonly #queue: WorkQueue<RevisionKey>;
+  readonly #reconcilerOptions: ReconcilerOptions;
   readonly #cancels = new Set<CancelTimer>();
   #defaults: ClusterDefaults;
   #running = false;
@@ -79,6 +86,11 @@ class Controller implements Autoscaler {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
     this.#defaults = options.defaults;
+    this.#reconcilerOptions = {
+      ...options,
+      defaults: () => this.#defaults,
+      onDecision: (record) => this.#onDecision(record),
+    };
     this.#queue = new WorkQueue({
       timers: this.#timers,
       random: options.random,
@@ -98,7 +110,8 @@ class Controller implements Autoscaler {
     scale.onPodsChanged((key) => this.#now(key, "pods"));
     const sweep = createOrphanSweep(this.#options);
     this.#every(TICK_MS, () => this.#tick());
-    this.#every(RESYNC_MS, () => this.#resync());
+    this.#every(RESYNC_MS, () => void this.#resync());
+    this.#every(VERIFY_MS, () => this.#verify());
     this.#every(ORPHANS_MS, () => void sweep());
     this.#all("resync");
     return Promise.resolve();
@@ -115,10 +128,13 @@ class Controller implements Autoscaler {
     return viewOf(this.#memories, {
       totals: this.#totals.read(),
       queueDepth: this.#queue.depth,
-      busy: this.#queue.busy,
       failing: this.#queue.failing,
       at: this.#options.clock.now(),
     });
+  }
+
+  busy(): number {
+    return this.#queue.busy;
   }
 
   decisions(key: RevisionKey): readonly DecisionRecord[] {
@@ -147,21 +163,44 @@ class Controller implements Autoscaler {
   #tick(): void {
     this.#tickStartedAt = this.#options.clock.now();
     for (const { key } of this.#options.objects.list()) {
+      if (this.#restsUntil(key) > this.#tickStartedAt) continue;
       this.#note(key, "tick");
       this.#queue.offer(key);
     }
   }
 
-  #resync(): void {
-    for (const memory of this.#memories.values()) memory.verifyConfig = true;
+  /** A revision at zero without demand is woken by its next request; ticks only make sure. */
+  #restsUntil(key: RevisionKey): number {
+    const memory = this.#memories.get(key);
+    if (memory === undefined || !isAtRest(memory)) return 0;
+    return memory.reconciledAtMs + REST_TICK_MS - TICK_MS / 2;
+  }
+
+  /** One look at the list of revisions that the store knows finds a lost store for all of them. */
+  async #resync(): Promise<void> {
     for (const key of this.#memories.keys()) {
       if (this.#options.objects.get(key) === undefined) this.#now(key, "resync");
     }
+    try {
+      const known = new Set(await this.#options.store.listRevisions());
+      for (const memory of this.#memories.values()) {
+        if (memory.config === null || known.has(memory.key)) continue;
+        memory.config = null;
+        this.#now(memory.key, "resync");
+      }
+    } catch (error) {
+      this.#options.logger.warn("resync failed", { error });
+    }
+  }
+
+  /** A store may also lose a part of its keys: each configuration is read back now and then. */
+  #verify(): void {
+    for (const memory of this.#memories.values()) memory.verifyConfig = true;
   }
 
   #all(trigger: Trigger): void {
+    this.#verify();
     for (const { key } of this.#options.objects.list()) this.#now(key, trigger);
-    for (const memory of this.#memories.values()) memory.verifyConfig = true;
   }
 
   #now(key: RevisionKey, trigger: Trigger): void {
@@ -188,28 +227,26 @@ class Controller implements Autoscaler {
   }
 
   async #reconcile(key: RevisionKey): Promise<void> {
-    const { objects, store } = this.#options;
-    const revision = objects.get(key);
+    const revision = this.#options.objects.get(key);
     if (revision === undefined) return this.#remove(key);
     let memory = this.#memories.get(key);
     if (memory === undefined) {
-      memory = await loadMemory(store, key);
+      memory = await loadMemory(this.#options.store, key);
       this.#memories.set(key, memory);
     }
     memory.trigger = this.#triggers.get(key) ?? "ageing";
     this.#triggers.delete(key);
     if (memory.trigger === "wake") memory.lastWakeAtMs = this.#options.clock.now();
-    const comeBackInMs = await reconcile(
-      {
-        ...this.#options,
-        defaults: () => this.#defaults,
-        onDecision: (record) => this.#onDecision(record),
-      },
-      revision,
-      memory,
-    );
-    if (comeBackInMs !== null && comeBackInMs < TICK_MS) this.#queue.addAfter(key, comeBackInMs);
-    this.#totals.tickTook(this.#options.clock.now() - this.#tickStartedAt);
+    try {
+      const comeBackInMs = await reconcile(this.#reconcilerOptions, revision, memory);
+      if (comeBackInMs !== null && comeBackInMs < TICK_MS) this.#queue.addAfter(key, comeBackInMs);
+    } catch (error) {
+      // The store may have forgotten the revision: ask before the next attempt.
+      memory.verifyConfig = true;
+      throw error;
+    }
+    memory.reconciledAtMs = this.#options.clock.now();
+    this.#totals.tickTook(memory.reconciledAtMs - this.#tickStartedAt);
   }
 
   async #remove(key: RevisionKey): Promise<void> {

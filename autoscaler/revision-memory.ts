@@ -3,7 +3,7 @@ import type { RevisionConfig, RevisionKey } from "../common/contracts/routing.ts
 import type { FiguresSample, RevisionFigures, RoutingStore } from "../store/types.ts";
 import type { Decision } from "./core/decision.ts";
 import { decodeState, emptyState } from "./core/scaler-state.ts";
-import type { ScalerState } from "./core/scaler-state.ts";
+import type { ScalerState, StateMark } from "./core/scaler-state.ts";
 import type { ClusterDefaults } from "./core/settings/defaults.ts";
 import type { SettingsResult } from "./core/settings/types.ts";
 import { LoadHistory } from "./core/windows.ts";
@@ -21,14 +21,16 @@ export interface RevisionMemory {
   /** Settings as last read, and the object that they were read from. */
   settings: SettingsResult | null;
   readFrom: ScaledRevision | null;
+  /** Object whose annotations were kept as the last good ones. */
+  goodFrom: ScaledRevision | null;
   defaults: ClusterDefaults | null;
   /** What the store was last told; `null` when it must be told again. */
   config: RevisionConfig | null;
   verifyConfig: boolean;
   status: ScalerStatus | null;
   decision: Decision | null;
-  /** Text last written, and what of it deserves writing. */
-  stateSignature: string | null;
+  /** State as last written. */
+  keptMark: StateMark | null;
   recordedAt: number;
   comparedAtMs: number;
   comparedPods: string;
@@ -41,6 +43,7 @@ export interface RevisionMemory {
   readyPods: number;
   livePods: number;
   clockSkewMs: number;
+  reconciledAtMs: number;
 }
 
 /** Reads what an earlier leader left: state and samples. */
@@ -54,12 +57,13 @@ export async function loadMemory(store: RoutingStore, key: RevisionKey): Promise
     log: new DecisionLog(),
     settings: null,
     readFrom: null,
+    goodFrom: null,
     defaults: null,
     config: null,
     verifyConfig: false,
     status: null,
     decision: null,
-    stateSignature: null,
+    keptMark: null,
     recordedAt: 0,
     comparedAtMs: Number.NEGATIVE_INFINITY,
     comparedPods: "",
@@ -71,7 +75,17 @@ export async function loadMemory(store: RoutingStore, key: RevisionKey): Promise
     readyPods: 0,
     livePods: 0,
     clockSkewMs: 0,
+    reconciledAtMs: Number.NEGATIVE_INFINITY,
   };
+}
+
+/** Nothing runs, waits or is asked for, and nothing is left to be told or kept. */
+export function isAtRest(memory: RevisionMemory): boolean {
+  const explanation = memory.decision?.explanation;
+  if (explanation === undefined || memory.verifyConfig || memory.toReplace.size > 0) return false;
+  const { currentReplicas, replicas, livePods, busy, waiting, load } = explanation;
+  const quiet = currentReplicas + replicas + livePods + busy + waiting + load.demand === 0;
+  return quiet && memory.state.zeroSinceMs !== null;
 }
 
 /** Takes new figures into the history; totals that began anew begin a new record. */

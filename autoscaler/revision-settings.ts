@@ -55,7 +55,10 @@ export function readGoodSettings(
   }
   const { settings, errors } = memory.settings;
   if (errors.length === 0) {
-    memory.state = { ...memory.state, goodAnnotations: scalingAnnotations(revision) };
+    if (memory.goodFrom !== revision) {
+      memory.goodFrom = revision;
+      memory.state = { ...memory.state, goodAnnotations: scalingAnnotations(revision) };
+    }
     return { settings, errors, usable: true };
   }
   const good = memory.state.goodAnnotations;
@@ -132,8 +135,13 @@ function failureOf(inForce: SettingsInForce, memory: RevisionMemory): Activation
   return { reason: "InvalidSettings", message: inForce.errors.join("\n") };
 }
 
+/** Flat but for the failure. */
 function isSameConfig(left: RevisionConfig, right: RevisionConfig): boolean {
-  return JSON.stringify(left) === JSON.stringify(right);
+  for (const key of Object.keys(right) as (keyof RevisionConfig)[]) {
+    if (key !== "failure" && left[key] !== right[key]) return false;
+  }
+  const [before, now] = [left.failure, right.failure];
+  return before?.reason === now?.reason && before?.message === now?.message;
 }
 
 async function refreshStartTime(options: SettingsOptions, memory: RevisionMemory): Promise<void> {

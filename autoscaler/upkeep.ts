@@ -9,7 +9,7 @@ import type { RoutingStore } from "../store/types.ts";
 import { activeCondition, updateConditions } from "./core/conditions.ts";
 import type { Judgement } from "./core/conditions.ts";
 import type { Decision } from "./core/decision.ts";
-import { encodeState, stateSignature } from "./core/scaler-state.ts";
+import { encodeState, isSameMark, markState } from "./core/scaler-state.ts";
 import type { RevisionSettings } from "./core/settings/types.ts";
 import type { Observation } from "./observation.ts";
 import type { ScaledRevision, ScaleTarget, ScalerStatus, StatusSink } from "./ports.ts";
@@ -71,9 +71,17 @@ export async function reportStatus(
     conditions,
   };
   memory.state = { ...memory.state, conditions };
-  if (memory.status !== null && JSON.stringify(memory.status) === JSON.stringify(status)) return;
+  if (memory.status !== null && isSameStatus(memory.status, status)) return;
   await options.status.writeStatus(revision.key, status);
   memory.status = status;
+}
+
+function isSameStatus(left: ScalerStatus, right: ScalerStatus): boolean {
+  return (
+    left.desiredScale === right.desiredScale &&
+    left.actualScale === right.actualScale &&
+    left.conditions === right.conditions
+  );
 }
 
 function activeJudgement(
@@ -143,11 +151,11 @@ export async function comparePodsIfDue(
 
 /** A write that fails costs at most one longer cooldown after a restart: not worth a back-off. */
 export async function keepState(options: UpkeepOptions, memory: RevisionMemory): Promise<void> {
-  const signature = stateSignature(memory.state);
-  if (signature === memory.stateSignature) return;
+  const mark = markState(memory.state);
+  if (memory.keptMark !== null && isSameMark(memory.keptMark, mark)) return;
   try {
     await options.store.writeScalerState(memory.key, encodeState(memory.state));
-    memory.stateSignature = signature;
+    memory.keptMark = mark;
   } catch (error) {
     options.logger.warn("scaler state not kept", { key: memory.key, error: errorText(error) });
   }

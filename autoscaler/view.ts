@@ -29,8 +29,6 @@ export interface AutoscalerView {
   readonly revisions: readonly RevisionScaling[];
   readonly totals: ScalingTotals;
   readonly queueDepth: number;
-  /** Revisions that wait for a reconcile or are in one. */
-  readonly busy: number;
   /** Revisions whose last reconcile failed. */
   readonly failing: number;
 }

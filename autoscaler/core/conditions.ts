@@ -74,7 +74,10 @@ export function isInitialised(
   return inputs.serviceKnown && inputs.ready >= readyThreshold(inputs);
 }
 
-/** Lays new judgements over old conditions; an instant changes only with its condition. */
+/**
+ * Lays new judgements over old conditions; an instant changes only with its condition, and where
+ * none has changed the same list comes back.
+ */
 export function updateConditions(
   before: readonly Condition[],
   judgements: Readonly<Record<Exclude<ConditionType, "Ready">, Judgement>>,
@@ -84,7 +87,11 @@ export function updateConditions(
     stamp(before, type, judgements[type], nowMs),
   );
   const ready = stamp(before, "Ready", deriveReady(changed), nowMs);
-  return [...changed, ready].toSorted((left, right) => (left.type < right.type ? -1 : 1));
+  const all = [...changed, ready];
+  if (before.length === all.length && all.every((condition) => before.includes(condition))) {
+    return before;
+  }
+  return all.toSorted((left, right) => (left.type < right.type ? -1 : 1));
 }
 
 /** Any False wins, then any Unknown, each with the words of the one that changed last. */

@@ -76,15 +76,41 @@ export function decodeState(text: string | null): ScalerState | null {
 }
 
 /**
- * The text without what changes at every tick of a quiet revision, to see whether writing is worth
- * it: the instant of the newest want is entered again after a restart anyway.
+ * What of a state deserves writing. The instant of the newest want does not: it moves at every tick
+ * and is entered again after a restart anyway.
  */
-export function stateSignature(state: ScalerState): string {
+export interface StateMark {
+  readonly state: ScalerState;
+  readonly wants: string;
+}
+
+export function markState(state: ScalerState): StateMark {
   const entries = state.cooldown.toEntries();
-  const newest = entries.at(-1);
-  return encodeState({
-    ...state,
-    cooldown: new Cooldown([...entries.slice(0, -1), [0, newest?.[1] ?? 0]]),
-    lastBurstAtMs: state.lastBurstAtMs === null ? null : Math.floor(state.lastBurstAtMs / 10_000),
-  });
+  const older = entries.slice(0, -1).map(([atMs, want]) => `${atMs}:${want}`);
+  return { state, wants: [...older, entries.at(-1)?.[1] ?? ""].join() };
+}
+
+/** A burst that goes on moves its instant at every tick; this much of it may be lost. */
+const BURST_PRECISION_MS = 10_000;
+
+export function isSameMark(left: StateMark, right: StateMark): boolean {
+  const [before, now] = [essence(left), essence(right)];
+  return before.every((value, index) => value === now[index]);
+}
+
+/** What is compared: plain values, and lists that are replaced when they change. */
+function essence({ state, wants }: StateMark): readonly unknown[] {
+  const { activation, failure, kpa, lastBurstAtMs } = state;
+  return [
+    wants,
+    state.initialised,
+    state.zeroSinceMs,
+    state.conditions,
+    state.goodAnnotations,
+    activation?.sinceMs,
+    activation?.exceeded,
+    failure?.reason,
+    kpa === null ? null : JSON.stringify(kpa),
+    lastBurstAtMs === null ? null : Math.floor(lastBurstAtMs / BURST_PRECISION_MS),
+  ];
 }

@@ -85,7 +85,7 @@ export class ScalingRig {
   }
 
   settle(): Promise<unknown> {
-    return eventually(() => this.autoscaler.view().busy === 0, { everyMs: 1 });
+    return eventually(() => this.autoscaler.busy() === 0, { everyMs: 1 });
   }
 
   /** Time in steps of one second; `each` is called after each with the seconds passed. */

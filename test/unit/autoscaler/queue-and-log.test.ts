@@ -193,8 +193,11 @@ describe("events", () => {
     emitter.emit({ ...event, data: { to: 2 } });
     await eventually(() => bodies.length === 1);
     expect(bodies[0]).toMatchObject({
-      ...{ type: event.type, subject: event.subject, source: "/pilotlight/autoscaler" },
-      ...{ time: "1970-01-01T00:00:00.000Z", data: { to: 2 } },
+      type: event.type,
+      subject: event.subject,
+      source: "/pilotlight/autoscaler",
+      time: "1970-01-01T00:00:00.000Z",
+      data: { to: 2 },
     });
     await emitter.stop();
     server.closeAllConnections();
