@@ -32,8 +32,8 @@ export interface ReporterParts {
 
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 5_000;
-/** An activator that does not answer a push in this time is as good as gone. */
-const PUSH_TIMEOUT_MS = 1_000;
+/** An activator that says nothing for this long is as good as gone; a store that fails over is not. */
+const PUSH_TIMEOUT_MS = 2_000;
 const GOODBYE_MS = 500;
 const FIRST_HEARTBEAT_MS = 1_000;
 

@@ -86,7 +86,9 @@ describe("a WebSocket", () => {
   it("holds its slot and its lease for its life", async () => {
     const socket = open();
     await opened(socket);
-    const echo = new Promise((resolve) => socket.once("message", (data) => resolve((data as Buffer).toString())));
+    const echo = new Promise((resolve) =>
+      socket.once("message", (data) => resolve((data as Buffer).toString())),
+    );
     socket.send("hello");
     expect(await echo).toBe("hello");
     expect((await sidecar.request("/echo")).headers["pilotlight-reason"]).toBe("pod_full");
