@@ -18,6 +18,7 @@ import type { RoutingStore, StoreSubscriber } from "../store/types.ts";
 import { ColdStarts } from "./cold-starts.ts";
 import type { ActivatorConfig } from "./config.ts";
 import type { NameRevision } from "./core/name-revision.ts";
+import { DegradedMode } from "./degraded.ts";
 import type { DispatchParts } from "./dispatch-parts.ts";
 import { drainActivator } from "./drain.ts";
 import { createEntrance, renderEntranceMetrics } from "./entrance.ts";
@@ -72,6 +73,7 @@ export interface ActivatorParts {
   readonly hold: Hold;
   readonly keeper: Keeper;
   readonly intake: PushIntake;
+  readonly degraded: DegradedMode;
   readonly front: Front;
   readonly upstream: Upstream;
   readonly upgraded: Set<Exchange>;
@@ -120,33 +122,40 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
 }
 
 /** What knows the store. */
-type Routing = Pick<ActivatorParts, "revisions" | "returns" | "hold" | "intake" | "keeper">;
+type Routing = Pick<
+  ActivatorParts,
+  "revisions" | "returns" | "hold" | "intake" | "keeper" | "degraded"
+>;
 
 function buildRouting(options: ActivatorOptions, random: Random): Routing {
   const { config, store, clock, logger, identity } = options;
   const { activatorId } = config;
   const revisions = new Revisions({ store, activatorId, clock, logger });
-  const returns = new Returns(store, logger);
+  const degraded = new DegradedMode({ clock, podsOf: (entry) => intake.podsOf(entry) });
+  const intake = new PushIntake({ store, revisions, identity, degraded, clock, logger });
+  const returns = new Returns(store, degraded, logger);
   const hold = new Hold({
     store,
     returns,
+    degraded,
     activatorId,
     clock,
     random,
     nextLeaseId: leaseIds(),
     load: (entry) => void revisions.load(entry),
   });
-  const intake = new PushIntake({ store, revisions, identity, clock, logger });
+  degraded.onFree((entry) => hold.serveLocally(entry));
   const keeper = new Keeper({
     store,
     revisions,
     hold,
     intake,
+    degraded,
     activatorId,
     logger,
     probe: probeTarget,
   });
-  return { revisions, returns, hold, intake, keeper };
+  return { revisions, returns, hold, intake, keeper, degraded };
 }
 
 /** Unique for ever: 72 random bits per life of a process, then a count. */
@@ -176,7 +185,10 @@ function dispatchOptions({
   store,
   clock,
   logger,
-}: ActivatorOptions): Omit<DispatchParts, "hold" | "returns" | "coldStarts" | "upgraded"> {
+}: ActivatorOptions): Omit<
+  DispatchParts,
+  "hold" | "returns" | "degraded" | "coldStarts" | "upgraded"
+> {
   return {
     store,
     clock,
@@ -191,7 +203,7 @@ function dispatchOptions({
 interface Shown {
   readonly revisions: Revisions;
   readonly intake: PushIntake;
-  readonly keeper: Keeper;
+  readonly degraded: DegradedMode;
   readonly entrance: EntranceCounters;
 }
 
@@ -201,13 +213,13 @@ function buildPushServer(
   shown: Shown,
 ): Promise<FastifyInstance> {
   const { logger, config } = options;
-  const { revisions, intake, keeper, entrance } = shown;
+  const { revisions, intake, degraded, entrance } = shown;
   const counters: PushCounters = { accepted: 0, refused: new Map() };
   const metricsPage = createMetricsPage();
   metricsPage.addCollector(() => renderRevisions(revisions));
   metricsPage.addCollector(() => renderEntranceMetrics(entrance));
   metricsPage.addCollector(() => renderPushMetrics(counters, intake.pods));
-  metricsPage.addCollector(() => renderStore(keeper));
+  metricsPage.addCollector(() => renderDegraded(degraded));
   return createPushServer({
     push: { intake, counters, logger },
     admin: {
@@ -215,6 +227,7 @@ function buildPushServer(
       revisions,
       activatorId: config.activatorName,
       unready: () => health.stopping,
+      isDegraded: () => degraded.active,
     },
   });
 }
@@ -229,12 +242,12 @@ function renderRevisions(revisions: Revisions): string {
   );
 }
 
-function renderStore(keeper: Keeper): string {
-  const series = "pilotlight_store_reachable";
+function renderDegraded(degraded: DegradedMode): string {
+  const series = "pilotlight_degraded";
   return [
-    `# HELP ${series} 1 while the routing store answers.`,
+    `# HELP ${series} 1 while the store is away and each activator serves its own pods only.`,
     `# TYPE ${series} gauge`,
-    `${series} ${keeper.storeLost ? 0 : 1}`,
+    `${series} ${degraded.active ? 1 : 0}`,
     "",
   ].join("\n");
 }

@@ -6,6 +6,7 @@ import type { RoutingStore } from "../store/types.ts";
 import type { ColdStarts } from "./cold-starts.ts";
 import type { Surroundings } from "./core/forward-headers.ts";
 import type { RequestTimer } from "./core/request-timer.ts";
+import type { DegradedMode } from "./degraded.ts";
 import type { Hold } from "./hold.ts";
 import type { RevisionMetrics } from "./metrics.ts";
 import type { Returns } from "./returns.ts";
@@ -13,6 +14,7 @@ import type { Returns } from "./returns.ts";
 export interface DispatchParts {
   readonly store: RoutingStore;
   readonly hold: Hold;
+  readonly degraded: DegradedMode;
   readonly returns: Returns;
   readonly coldStarts: ColdStarts;
   readonly clock: Clock;

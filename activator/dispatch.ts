@@ -195,7 +195,8 @@ export class Dispatch implements TicketHolder {
   /** Before the slot goes back, so that no waiting request is sent where this one failed. */
   #tell(lease: Lease, evidence: Evidence): void {
     if (evidence === "none") return;
-    const { store } = this.#parts;
+    const { store, degraded } = this.#parts;
+    if (degraded.active) return degraded.failed(lease.targetUid);
     store
       .reportEvidence(this.#request.entry.key, lease.targetUid, lease.leaseId, evidence)
       // The store is away: the next request there finds the same, and so do heartbeats.

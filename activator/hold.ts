@@ -9,6 +9,7 @@ import type { Random } from "../common/random.ts";
 import type { AcquireResult, Lease, RoutingStore } from "../store/types.ts";
 import type { WaitClock } from "./core/deadlines.ts";
 import { timeoutReason } from "./core/deadlines.ts";
+import type { DegradedMode } from "./degraded.ts";
 import type { Returns } from "./returns.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 import type { Refusal, TicketHolder } from "./ticket.ts";
@@ -26,6 +27,7 @@ const MAX_RETRY_MS = 500;
 export interface HoldOptions {
   readonly store: RoutingStore;
   readonly returns: Returns;
+  readonly degraded: DegradedMode;
   readonly activatorId: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -94,8 +96,19 @@ export class Hold {
     }
   }
 
+  /** Without a store: gives free slots on pods of our own to those who wait here, eldest first. */
+  serveLocally(entry: RevisionEntry): void {
+    for (const ticket of entry.tickets.values()) {
+      if (ticket.state !== "waiting") continue;
+      const lease = this.#options.degraded.take(ticket);
+      if (lease === null) return;
+      this.#grant(ticket, lease);
+    }
+  }
+
   /** Asks for tickets whose message may be lost; one answer also tells the phase of all. */
   askDue(entry: RevisionEntry): void {
+    if (this.#options.degraded.active) return;
     const now = this.#options.clock.now();
     let left = MAX_ASKS_PER_ROUND;
     let eldest: Ticket | undefined;
@@ -117,7 +130,8 @@ export class Hold {
   }
 
   #send(ticket: Ticket): void {
-    const { store, activatorId, random } = this.#options;
+    const { store, activatorId, random, degraded } = this.#options;
+    if (degraded.active) return this.#sendLocally(ticket);
     ticket.state = "asking";
     store
       .acquireLease({
@@ -135,6 +149,16 @@ export class Hold {
         (result) => this.#replied(ticket, result),
         () => this.#failed(ticket),
       );
+  }
+
+  #sendLocally(ticket: Ticket): void {
+    const lease = this.#options.degraded.take(ticket);
+    if (lease !== null) return this.#grant(ticket, lease);
+    ticket.state = "waiting";
+    ticket.hasWaited = true;
+    const { tickets, config } = ticket.entry;
+    const isFull = tickets.size > (config?.queueDepth ?? 0);
+    if (isFull) this.#refuse(ticket, { reason: "queue_full", retryAfterMs: 0 });
   }
 
   #replied(ticket: Ticket, result: AcquireResult): void {
@@ -201,10 +225,13 @@ export class Hold {
 
   #limitReached(ticket: Ticket): void {
     if (!ticket.isOpen) return;
-    if (ticket.state === "waiting") {
+    if (ticket.state === "waiting" && !this.#options.degraded.active) {
       return this.#giveUp(ticket, { reason: timeoutReason(ticket.clock.phase) });
     }
+    const { entry, leaseId, state } = ticket;
     this.#refuse(ticket, { reason: "store_unavailable" });
+    // The store may still have its place, from before it went away.
+    if (state === "waiting") this.#options.returns.withdraw(entry, leaseId);
   }
 
   /** Leaves the queue first: a slot that was assigned meanwhile is used, not thrown away. */

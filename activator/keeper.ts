@@ -2,8 +2,10 @@
  * The steady beat of an activator: keeps its entry alive for every revision in which it holds
  * something, runs the probes that the store orders, and puts back what a lost store forgot.
  */
+import { PlatformError } from "../common/errors.ts";
 import type { RoutingStore, SweepResult } from "../store/types.ts";
 import type { Logger } from "../foundation/logger.ts";
+import type { DegradedMode } from "./degraded.ts";
 import type { Hold } from "./hold.ts";
 import type { ProbeTarget } from "./probe-target.ts";
 import type { PushIntake } from "./push-intake.ts";
@@ -20,6 +22,7 @@ export interface KeeperOptions {
   readonly revisions: Revisions;
   readonly hold: Hold;
   readonly intake: PushIntake;
+  readonly degraded: DegradedMode;
   readonly activatorId: string;
   readonly logger: Logger;
   readonly probe: (target: ProbeTarget) => Promise<boolean>;
@@ -30,15 +33,9 @@ export class Keeper {
   readonly #renewing = new Set<RevisionEntry>();
   readonly #probing = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
-  /** The last renewal of any revision failed: on the next good one everything is put back. */
-  #storeLost = false;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
-  }
-
-  get storeLost(): boolean {
-    return this.#storeLost;
   }
 
   start(): void {
@@ -67,13 +64,14 @@ export class Keeper {
   }
 
   async #recoverRevision(entry: RevisionEntry): Promise<void> {
-    const { store, revisions, hold, activatorId, logger } = this.#options;
+    const { store, revisions, hold, intake, activatorId, logger } = this.#options;
     if (!entry.busy && entry.pods.size === 0) return;
     try {
       await revisions.load(entry);
       if (entry.leases.size > 0) {
         await store.reassertLeases(entry.key, activatorId, [...entry.leases.values()]);
       }
+      await intake.reportAll(entry);
       hold.askAll(entry);
     } catch (error) {
       logger.warn("leases not put back yet", { revision: entry.key, error });
@@ -85,17 +83,29 @@ export class Keeper {
     this.#renewing.add(entry);
     try {
       await this.#sweep(entry);
-      if (this.#storeLost) {
-        this.#storeLost = false;
-        this.#options.logger.info("store is back");
-        await this.recover();
-      }
+      if (this.#options.degraded.active) await this.#storeIsBack();
     } catch (error) {
-      if (!this.#storeLost) this.#options.logger.warn("store is away", { error });
-      this.#storeLost = true;
+      this.#storeFailed(error);
     } finally {
       this.#renewing.delete(entry);
     }
+  }
+
+  /** The store had its 2 s for the call: from here on each activator serves its own pods. */
+  #storeFailed(error: unknown): void {
+    const { degraded, revisions, hold, logger } = this.#options;
+    const isAway = error instanceof PlatformError && error.code === "ERR_STORE_UNAVAILABLE";
+    if (!isAway) return logger.error("revision not renewed", { error });
+    if (degraded.active) return;
+    logger.warn("store is away: serving own pods only", { error });
+    degraded.enter();
+    for (const entry of revisions.all()) hold.serveLocally(entry);
+  }
+
+  async #storeIsBack(): Promise<void> {
+    this.#options.logger.info("store is back");
+    this.#options.degraded.leave();
+    await this.recover();
   }
 
   async #sweep(entry: RevisionEntry): Promise<void> {

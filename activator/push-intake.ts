@@ -11,9 +11,11 @@ import { PlatformError } from "../common/errors.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { ReportResult, RoutingStore } from "../store/types.ts";
 import { withoutMapping } from "./core/forward-headers.ts";
+import type { DegradedMode } from "./degraded.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import type { PodClaim, PodIdentity } from "./pod-identity.ts";
 import { PodSession } from "./pod-session.ts";
+import type { RevisionEntry } from "./revision-entry.ts";
 import type { Revisions } from "./revisions.ts";
 
 /** Time for a sidecar to come back on another connection (semantics: suspected after 500 ms). */
@@ -28,6 +30,8 @@ export interface PushIntakeOptions {
   readonly store: RoutingStore;
   readonly revisions: Revisions;
   readonly identity: PodIdentity;
+  /** Without a store pushes are only remembered. */
+  readonly degraded: DegradedMode;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -69,16 +73,22 @@ export class PushIntake {
     const session = await this.#sessionOf(claim);
     checkReport(session, report, withoutMapping(socket.remoteAddress ?? ""));
     this.#attach(session, report, socket);
-    if (isQuiet(report)) {
-      const { podUid, boot, sequence } = report;
-      this.heartbeats.add(session.entry, { podUid, boot, sequence });
-    } else {
-      await this.#store(session, report);
-    }
+    await this.#take(session, report);
     if (report.kind === "goodbye") this.#drop(session);
-    // The reply carries a live setting; read once, then kept fresh with the revision.
-    if (session.entry.config === null) await this.#options.revisions.load(session.entry);
     return session.reply(report, this.#heartbeatMs());
+  }
+
+  /** Pods of one revision that push here. */
+  *podsOf(entry: RevisionEntry): Iterable<PodSession> {
+    for (const uid of entry.pods) {
+      const session = this.#sessions.get(uid);
+      if (session !== undefined) yield session;
+    }
+  }
+
+  /** What the store may have missed, or lost. */
+  async reportAll(entry: RevisionEntry): Promise<void> {
+    await Promise.all([...entry.pods].map((uid) => this.#reportAgain(uid)));
   }
 
   /** Forgets pods that do not come back; called each second. */
@@ -93,6 +103,20 @@ export class PushIntake {
     this.#closing = true;
     this.heartbeats.stop();
     for (const session of this.#sessions.values()) clearTimeout(session.lostTimer);
+  }
+
+  async #take(session: PodSession, report: PushReport): Promise<void> {
+    const { degraded, revisions } = this.#options;
+    const { entry } = session;
+    if (degraded.active) return degraded.freed(entry);
+    if (isQuiet(report)) {
+      const { podUid, boot, sequence } = report;
+      this.heartbeats.add(entry, { podUid, boot, sequence });
+    } else {
+      await this.#store(session, report);
+    }
+    // The reply carries a live setting; read once, then kept fresh with the revision.
+    if (entry.config === null) await revisions.load(entry);
   }
 
   async #claimOf({ token, socket }: ReceivedPush): Promise<PodClaim> {

@@ -5,6 +5,7 @@
 import { PlatformError } from "../common/errors.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { ReleaseOutcome, RoutingStore } from "../store/types.ts";
+import type { DegradedMode } from "./degraded.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 
 export interface ReleaseDetails {
@@ -17,17 +18,24 @@ const NOTHING_RAN: ReleaseDetails = { outcome: "not-delivered", status: 0, servi
 
 export class Returns {
   readonly #store: RoutingStore;
+  readonly #degraded: DegradedMode;
   readonly #logger: Logger;
   #underWay = 0;
   #idle: (() => void)[] = [];
 
-  constructor(store: RoutingStore, logger: Logger) {
+  constructor(store: RoutingStore, degraded: DegradedMode, logger: Logger) {
     this.#store = store;
+    this.#degraded = degraded;
     this.#logger = logger;
   }
 
   release(entry: RevisionEntry, leaseId: string, details: ReleaseDetails): void {
     entry.leases.delete(leaseId);
+    if (!this.#degraded.drop(leaseId)) this.#send(entry, leaseId, details);
+    this.#degraded.freed(entry);
+  }
+
+  #send(entry: RevisionEntry, leaseId: string, details: ReleaseDetails): void {
     this.#underWay += 1;
     this.#store.releaseLease({ revision: entry.key, leaseId, ...details }).then(
       () => this.#ended(),

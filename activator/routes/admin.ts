@@ -9,6 +9,8 @@ export interface AdminRouteOptions {
   readonly activatorId: string;
   /** Empty while this process takes traffic. */
   readonly unready: () => string;
+  /** The store is away; requests are served all the same. */
+  readonly isDegraded: () => boolean;
 }
 
 export async function adminRoutes(app: FastifyInstance, options: AdminRouteOptions): Promise<void> {
@@ -18,7 +20,8 @@ export async function adminRoutes(app: FastifyInstance, options: AdminRouteOptio
 
   app.get("/readyz", async (_request, reply) => {
     const reason = options.unready();
-    return reason === "" ? { status: "ok" } : reply.code(503).send({ status: "not ready", reason });
+    if (reason !== "") return reply.code(503).send({ status: "not ready", reason });
+    return { status: "ok", degraded: options.isDegraded() };
   });
 
   app.get("/metrics", async (_request, reply) => {

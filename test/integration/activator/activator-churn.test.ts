@@ -57,7 +57,9 @@ describe("pods that die under load", () => {
     stopped = true;
     await Promise.all(callers);
     const statuses = new Set(
-      replies.map(({ status, headers }) => `${status} ${headers["pilotlight-reason"] ?? ""}`),
+      replies.map(
+        ({ status, headers }) => `${status} ${String(headers["pilotlight-reason"] ?? "")}`,
+      ),
     );
     expect([...statuses]).toEqual(["200 "]);
     expect(Math.max(...all.map((pod) => pod.mostRunning))).toBe(1);

@@ -1,6 +1,7 @@
 /** Races between replies, assignments, limits and callers, each order of events driven by hand. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { WaitClock } from "../../../activator/core/deadlines.ts";
+import { DegradedMode } from "../../../activator/degraded.ts";
 import { Hold } from "../../../activator/hold.ts";
 import { Returns } from "../../../activator/returns.ts";
 import { RevisionEntry } from "../../../activator/revision-entry.ts";
@@ -67,10 +68,12 @@ beforeEach(() => {
   entry = new RevisionEntry("default/echo-00001", clock.now());
   entry.configure(revisionConfig({ queueTimeoutMs: 5_000, activationTimeoutMs: 60_000 }), 0);
   const logger = createLogger({ name: "test", level: "silent" });
+  const degraded = new DegradedMode({ clock, podsOf: () => [] });
   let ids = 0;
   hold = new Hold({
     store: store.asStore(),
-    returns: new Returns(store.asStore(), logger),
+    returns: new Returns(store.asStore(), degraded, logger),
+    degraded,
     activatorId: "a1",
     clock,
     random: () => 0.5,

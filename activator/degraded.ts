@@ -1,0 +1,107 @@
+/**
+ * Without a store: each pod is owned by the one activator that it pushes to, which routes to its
+ * own pods only, from what they say themselves. The sidecar's own limit stands, so nothing is ever
+ * admitted twice; a lease made here becomes the store's when it is back.
+ */
+import type { Clock } from "../common/clock.ts";
+import type { Lease } from "../store/types.ts";
+import type { PodSession } from "./pod-session.ts";
+import type { RevisionEntry } from "./revision-entry.ts";
+import type { Ticket } from "./ticket.ts";
+
+/** A pod that failed is left out until it may have pushed again. */
+const FAILED_MS = 1_000;
+const US_PER_MS = 1_000;
+
+export interface DegradedOptions {
+  readonly clock: Clock;
+  /** Pods of the revision that push to this activator. */
+  readonly podsOf: (entry: RevisionEntry) => Iterable<PodSession>;
+}
+
+export class DegradedMode {
+  readonly #options: DegradedOptions;
+  /** Leases that the store has never heard of. */
+  readonly #own = new Set<string>();
+  readonly #failedUntil = new Map<string, number>();
+  #active = false;
+  #onFree: (entry: RevisionEntry) => void = () => {};
+
+  constructor(options: DegradedOptions) {
+    this.#options = options;
+  }
+
+  get active(): boolean {
+    return this.#active;
+  }
+
+  /** One listener: a slot of the revision may be free. */
+  onFree(listener: (entry: RevisionEntry) => void): void {
+    this.#onFree = listener;
+  }
+
+  enter(): void {
+    this.#active = true;
+  }
+
+  /** From here on leases made meanwhile are given back to the store, which is told of them next. */
+  leave(): void {
+    this.#active = false;
+    this.#own.clear();
+    this.#failedUntil.clear();
+  }
+
+  /** The pod with the fewest requests from here that can take one more; null when there is none. */
+  take(ticket: Ticket): Lease | null {
+    const { entry, leaseId } = ticket;
+    const counts = countByTarget(entry);
+    let chosen: PodSession | undefined;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (const pod of this.#options.podsOf(entry)) {
+      const inFlight = counts.get(pod.facts.uid) ?? 0;
+      if (inFlight >= fewest || !this.#isFree(pod, inFlight)) continue;
+      chosen = pod;
+      fewest = inFlight;
+    }
+    if (chosen?.lastReport === undefined) return null;
+    this.#own.add(leaseId);
+    const { address, port } = chosen.lastReport;
+    const nowUs = Math.round(this.#options.clock.now() * US_PER_MS);
+    return {
+      leaseId,
+      targetUid: chosen.facts.uid,
+      address: `${address}:${port}`,
+      arrivedAt: ticket.arrivedAt > 0 ? ticket.arrivedAt : nowUs,
+      grantedAt: nowUs,
+    };
+  }
+
+  /** A request failed there; another pod is to be tried first. */
+  failed(targetUid: string): void {
+    this.#failedUntil.set(targetUid, this.#options.clock.now() + FAILED_MS);
+  }
+
+  /** True when the store never knew the lease, so that it need not hear of its end. */
+  drop(leaseId: string): boolean {
+    return this.#own.delete(leaseId);
+  }
+
+  freed(entry: RevisionEntry): void {
+    if (this.#active) this.#onFree(entry);
+  }
+
+  #isFree(pod: PodSession, inFlight: number): boolean {
+    const { lastReport, socket, facts } = pod;
+    if (socket === undefined || lastReport?.state !== "ready") return false;
+    if ((this.#failedUntil.get(facts.uid) ?? 0) > this.#options.clock.now()) return false;
+    return lastReport.capacity === 0 || inFlight < lastReport.capacity;
+  }
+}
+
+function countByTarget(entry: RevisionEntry): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { targetUid } of entry.leases.values()) {
+    counts.set(targetUid, (counts.get(targetUid) ?? 0) + 1);
+  }
+  return counts;
+}
