@@ -21,8 +21,7 @@ export interface RevisionMemory {
   /** Settings as last read, and the object that they were read from. */
   settings: SettingsResult | null;
   readFrom: ScaledRevision | null;
-  /** Object whose annotations were kept as the last good ones. */
-  goodFrom: ScaledRevision | null;
+  readText: string | null;
   defaults: ClusterDefaults | null;
   /** What the store was last told; `null` when it must be told again. */
   config: RevisionConfig | null;
@@ -57,7 +56,7 @@ export async function loadMemory(store: RoutingStore, key: RevisionKey): Promise
     log: new DecisionLog(),
     settings: null,
     readFrom: null,
-    goodFrom: null,
+    readText: null,
     defaults: null,
     config: null,
     verifyConfig: false,

@@ -44,26 +44,47 @@ export function readGoodSettings(
   options: Pick<SettingsOptions, "defaults" | "logger">,
 ): SettingsInForce {
   const defaults = options.defaults();
-  if (memory.readFrom !== revision || memory.settings === null) {
-    memory.settings = read(revision, revision.annotations, defaults);
-    memory.readFrom = revision;
-    memory.defaults = defaults;
-    tell(revision, memory.settings, options.logger);
-  } else if (memory.defaults !== defaults) {
-    memory.settings = read(revision, revision.annotations, defaults);
-    memory.defaults = defaults;
-  }
-  const { settings, errors } = memory.settings;
-  if (errors.length === 0) {
-    if (memory.goodFrom !== revision) {
-      memory.goodFrom = revision;
-      memory.state = { ...memory.state, goodAnnotations: scalingAnnotations(revision) };
-    }
-    return { settings, errors, usable: true };
-  }
+  const { settings, errors } = currentSettings(revision, memory, {
+    defaults,
+    logger: options.logger,
+  });
+  if (errors.length === 0) return { settings, errors, usable: true };
   const good = memory.state.goodAnnotations;
   if (good === null) return { settings, errors, usable: false };
   return { settings: read(revision, good, defaults).settings, errors, usable: true };
+}
+
+/** Read again when the object or the cluster's defaults changed, and said then, not at each tick. */
+function currentSettings(
+  revision: ScaledRevision,
+  memory: RevisionMemory,
+  given: { readonly defaults: ClusterDefaults; readonly logger: Logger },
+): SettingsResult {
+  const unchanged = memory.readFrom === revision || memory.readText === textOf(revision);
+  memory.readFrom = revision;
+  if (unchanged && memory.settings !== null && memory.defaults === given.defaults) {
+    return memory.settings;
+  }
+  const result = read(revision, revision.annotations, given.defaults);
+  memory.settings = result;
+  memory.defaults = given.defaults;
+  memory.readText = textOf(revision);
+  tell(revision, result, given.logger);
+  if (result.errors.length === 0) {
+    memory.state = { ...memory.state, goodAnnotations: scalingAnnotations(revision) };
+  }
+  return result;
+}
+
+/** Sources may hand out a new object at each call: what counts is whether it says the same. */
+function textOf(revision: ScaledRevision): string {
+  const { annotations, serviceAnnotations, containerConcurrency } = revision;
+  const { timeoutSeconds, responseStartTimeoutSeconds, idleTimeoutSeconds } = revision;
+  return JSON.stringify([
+    annotations,
+    serviceAnnotations,
+    [containerConcurrency, timeoutSeconds, responseStartTimeoutSeconds, idleTimeoutSeconds],
+  ]);
 }
 
 function read(

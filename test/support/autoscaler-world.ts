@@ -48,7 +48,7 @@ export class World {
   readonly #objectListeners: ((key: RevisionKey) => void)[] = [];
   readonly #podListeners: ((key: RevisionKey) => void)[] = [];
 
-  readonly objects: ObjectSource = {
+  readonly objects: { -readonly [K in keyof ObjectSource]: ObjectSource[K] } = {
     list: () => [...this.revisions.values()],
     get: (key) => this.revisions.get(key),
     onChange: (listener) => void this.#objectListeners.push(listener),
