@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { PlatformError } from "../common/errors.ts";
 import type { RunRecord } from "../common/contracts/local-run.ts";
-import { DEFAULT_RUN_FOLDER } from "../local/main.ts";
+import { DEFAULT_RUN_FOLDER } from "../local/defaults.ts";
 import type { ServiceSummary, StatusRecord } from "../local/platform-types.ts";
 import { isAlive } from "../local/process-groups.ts";
 import { RUN_FILES } from "../local/run-folder.ts";

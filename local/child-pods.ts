@@ -8,8 +8,12 @@ import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { AddressBook } from "./addresses.ts";
 import { Pod } from "./pod.ts";
 import type { PodWorld } from "./pod.ts";
+import { removePodLogs } from "./pod-files.ts";
 import type { PodEvent, PodPlan, PodSummary } from "./pod-types.ts";
 import { RUN_FILES } from "./run-folder.ts";
+
+/** Logs of this many pods stay after their end. */
+const KEPT_LOGS = 50;
 
 export interface ChildPodsOptions {
   readonly world: PodWorld;
@@ -26,6 +30,8 @@ export class ChildPods implements ScaleTarget {
   /** Pods that wait for their address. */
   readonly #arriving = new Map<RevisionKey, number>();
   readonly #listeners: ((key: RevisionKey) => void)[] = [];
+  /** Pods that are gone and whose logs are still kept, oldest first. */
+  #departed: string[] = [];
   #stopping = false;
 
   constructor(options: ChildPodsOptions) {
@@ -69,10 +75,13 @@ export class ChildPods implements ScaleTarget {
     return this.#of(key).length > 0 || (this.#arriving.get(key) ?? 0) > 0;
   }
 
-  /** The revision is gone: so are its pods, after their drain. */
-  dropRevision(key: RevisionKey): void {
-    this.#wanted.delete(key);
-    for (const pod of this.#staying(key)) this.#terminate(pod, "the service was removed");
+  /** Drops the wishes of revisions that are gone. */
+  prune(exists: (key: RevisionKey) => boolean): void {
+    for (const key of this.#wanted.keys()) {
+      if (exists(key) || this.hasPods(key)) continue;
+      this.#wanted.delete(key);
+      this.#arriving.delete(key);
+    }
   }
 
   refreshTokens(): void {
@@ -160,6 +169,11 @@ export class ChildPods implements ScaleTarget {
 
   #forget(pod: Pod): void {
     this.#pods.delete(pod.place.uid);
+    this.#departed.push(pod.place.name);
+    if (this.#departed.length > KEPT_LOGS) {
+      const oldest = this.#departed.shift() ?? "";
+      removePodLogs(this.#options.world.folder.at(RUN_FILES.logs), oldest);
+    }
     this.#options.addresses.giveBack(pod.place.address, pod.place.userPort);
   }
 }

@@ -5,7 +5,7 @@ import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { watchFiles } from "./file-watch.ts";
 import { Loader } from "./loader.ts";
-import { expandPaths } from "./service-files.ts";
+import { expandPaths, sortPaths } from "./service-files.ts";
 import type { Serving } from "./serving.ts";
 import { LOCAL_DEFAULTS } from "./settings-check.ts";
 
@@ -39,7 +39,7 @@ export async function startControl(serving: Serving, paths: readonly string[]): 
   });
   base.stops.add("autoscaler", () => autoscaler.stop());
   await autoscaler.start();
-  const watch = watchFiles(files, (changed) => void loader.load(changed));
+  const watch = watchFiles(await sortPaths(paths), (changed) => void loader.load(changed));
   base.stops.add("file watch", () => watch.close());
   return { autoscaler, files };
 }

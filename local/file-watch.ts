@@ -4,7 +4,8 @@
  */
 import { watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
-import { basename, dirname } from "node:path";
+import { dirname, join } from "node:path";
+import { YAML_NAME } from "./service-files.ts";
 
 /** Editors write in several steps; a reading in between would show half a file. */
 const SETTLE_MS = 60;
@@ -13,11 +14,13 @@ export interface FileWatch {
   close(): void;
 }
 
+/** `paths` are files, or folders whose YAML files count, those to come included. */
 export function watchFiles(
-  files: readonly string[],
+  paths: { readonly files: readonly string[]; readonly folders: readonly string[] },
   onChange: (changed: readonly string[]) => void,
 ): FileWatch {
-  const byFolder = Map.groupBy(files, (file) => dirname(file));
+  const files = new Set(paths.files);
+  const whole = new Set(paths.folders);
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -31,17 +34,17 @@ export function watchFiles(
     clearTimeout(timer);
     timer = setTimeout(settle, SETTLE_MS);
   };
-  const watchers: FSWatcher[] = [];
-  for (const [folder, members] of byFolder) {
-    const names = new Map(members.map((file) => [basename(file), file]));
+  const folders = new Set([...paths.files.map((file) => dirname(file)), ...whole]);
+  const watchers: FSWatcher[] = [...folders].map((folder) => {
     const watcher = watch(folder, (_event, name) => {
-      const file = name === null ? undefined : names.get(name);
-      if (file !== undefined) note(file);
+      if (name === null) return;
+      const file = join(folder, name);
+      if (files.has(file) || (whole.has(folder) && YAML_NAME.test(name))) note(file);
     });
     // A folder that vanishes takes its files with it.
-    watcher.on("error", () => members.forEach(note));
-    watchers.push(watcher);
-  }
+    watcher.on("error", () => [...files].filter((file) => dirname(file) === folder).forEach(note));
+    return watcher;
+  });
   return {
     close: () => {
       clearTimeout(timer);

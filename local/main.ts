@@ -8,6 +8,7 @@ import { createLogger } from "../foundation/logger.ts";
 import type { Logger } from "../foundation/logger.ts";
 import { openBase } from "./base.ts";
 import { startControl } from "./control.ts";
+import { DEFAULT_PORT, DEFAULT_RUN_FOLDER, DEFAULT_STOP_GRACE_MS } from "./defaults.ts";
 import { PlatformEvents } from "./platform-events.ts";
 import type { PlatformEvent, PlatformUrls, ServiceSummary } from "./platform-types.ts";
 import type { PodSummary } from "./pod-types.ts";
@@ -19,10 +20,6 @@ import type { RoutingStore } from "../store/types.ts";
 
 export type { PlatformEvent, PlatformUrls, ServiceSummary } from "./platform-types.ts";
 
-export const DEFAULT_PORT = 8080;
-export const DEFAULT_RUN_FOLDER = ".pilotlight/run";
-/** Longest time that requests in flight get when the platform is asked to stop. */
-export const DEFAULT_STOP_GRACE_MS = 10_000;
 const DEFAULT_ACTIVATORS = 2;
 
 export interface PlatformOptions {

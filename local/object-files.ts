@@ -21,15 +21,28 @@ import type { ServiceDefinition } from "./service-types.ts";
 import { settingsOf, withLiveKeys } from "./settings-check.ts";
 
 const DEFAULT_CARD = "default";
+/** Longest time for which an activator may act on routes of before: the watch, and a margin. */
+const LEAVE_MS = 2_000;
 
 export type ServiceChange =
   | { readonly kind: "added" | "changed" | "new-revision"; readonly service: ServiceRecord }
   | { readonly kind: "traffic-moved"; readonly service: ServiceRecord }
   | { readonly kind: "removed"; readonly service: ServiceRecord };
 
+interface FoundRevision {
+  readonly service: ServiceRecord;
+  readonly revision: RevisionRecord;
+  readonly leaving: boolean;
+}
+
 export class ServiceBook implements ObjectSource {
   readonly #clock: Clock;
   readonly #services = new Map<RevisionKey, ServiceRecord>();
+  /**
+   * Removed services whose requests and pods have not all left. No route leads to them, but their
+   * revisions go on existing: an activator may still act on the routes of a moment ago.
+   */
+  readonly #leaving = new Map<RevisionKey, { readonly service: ServiceRecord; at: number }>();
   readonly #listeners: ((key: RevisionKey) => void)[] = [];
   readonly #onService: (change: ServiceChange) => void;
   #generation = 0;
@@ -44,14 +57,15 @@ export class ServiceBook implements ObjectSource {
   }
 
   list(): readonly ScaledRevision[] {
-    return this.services().flatMap((service) =>
-      service.revisions.map((revision) => scaledRevision(service, revision)),
+    return this.#all().flatMap(({ service, leaving }) =>
+      service.revisions.map((revision) => scaledRevision(service, revision, leaving)),
     );
   }
 
   get(key: RevisionKey): ScaledRevision | undefined {
     const found = this.#find(key);
-    return found === undefined ? undefined : scaledRevision(found.service, found.revision);
+    if (found === undefined) return undefined;
+    return scaledRevision(found.service, found.revision, found.leaving);
   }
 
   onChange(listener: (key: RevisionKey) => void): void {
@@ -84,17 +98,20 @@ export class ServiceBook implements ObjectSource {
 
   /** A good definition from a file: new, changed, or the same as before. */
   apply(definition: ServiceDefinition, launch: Launch): void {
-    const before = this.#services.get(definition.key);
+    const { key } = definition;
+    // A service that comes back goes on with the numbers that it had.
+    const before = this.#services.get(key) ?? this.#leaving.get(key)?.service;
+    const isBack = this.#leaving.delete(key);
     const { initialScale } = settingsOf(definition.annotations, definition.template);
     const after = applyDefinition(before, definition, {
       launch,
       createdAt: this.#clock.now(),
       admitted: initialScale === 0,
     });
-    if (JSON.stringify(before) === JSON.stringify(after)) return;
-    this.#services.set(definition.key, after);
+    if (!isBack && JSON.stringify(before) === JSON.stringify(after)) return;
+    this.#services.set(key, after);
     const grown = after.revisions.length !== before?.revisions.length;
-    const kind = before === undefined ? "added" : grown ? "new-revision" : "changed";
+    const kind = before === undefined || isBack ? "added" : grown ? "new-revision" : "changed";
     this.#onService({ kind, service: after });
     this.#announce(after);
   }
@@ -103,6 +120,7 @@ export class ServiceBook implements ObjectSource {
     const service = this.#services.get(key);
     if (service === undefined) return;
     this.#services.delete(key);
+    this.#leaving.set(key, { service, at: this.#clock.now() });
     this.#onService({ kind: "removed", service });
     this.#announce(service);
   }
@@ -110,7 +128,7 @@ export class ServiceBook implements ObjectSource {
   /** A pod of the revision is ready: its traffic may move there. */
   markReady(key: RevisionKey): void {
     const found = this.#find(key);
-    if (found === undefined || found.revision.admitted) return;
+    if (found === undefined || found.leaving || found.revision.admitted) return;
     const before = latestReady(found.service);
     const after = admit(found.service, key);
     this.#services.set(after.definition.key, after);
@@ -119,7 +137,7 @@ export class ServiceBook implements ObjectSource {
     this.#announce(after);
   }
 
-  /** Forgets revisions that nothing names and that have no pods. */
+  /** Forgets what nothing names and what has no pods. */
   forgetUnreachable(hasPods: (key: RevisionKey) => boolean): void {
     for (const [name, service] of this.#services) {
       const reachable = reachableNames(service);
@@ -130,14 +148,25 @@ export class ServiceBook implements ObjectSource {
       this.#services.set(name, { ...service, revisions: kept });
       this.#announce(service);
     }
+    const longAgo = this.#clock.now() - LEAVE_MS;
+    for (const [name, { service, at }] of this.#leaving) {
+      if (at > longAgo || service.revisions.some(({ key }) => hasPods(key))) continue;
+      this.#leaving.delete(name);
+      this.#announce(service);
+    }
   }
 
-  #find(
-    key: RevisionKey,
-  ): { readonly service: ServiceRecord; readonly revision: RevisionRecord } | undefined {
-    for (const service of this.#services.values()) {
+  #all(): readonly { readonly service: ServiceRecord; readonly leaving: boolean }[] {
+    return [
+      ...this.services().map((service) => ({ service, leaving: false })),
+      ...[...this.#leaving.values()].map(({ service }) => ({ service, leaving: true })),
+    ];
+  }
+
+  #find(key: RevisionKey): FoundRevision | undefined {
+    for (const { service, leaving } of this.#all()) {
       const revision = service.revisions.find((candidate) => candidate.key === key);
-      if (revision !== undefined) return { service, revision };
+      if (revision !== undefined) return { service, revision, leaving };
     }
     return undefined;
   }
@@ -154,7 +183,11 @@ function share(service: ServiceRecord, revision: RevisionRecord): number {
   return (target?.percent ?? 0) / 100;
 }
 
-function scaledRevision(service: ServiceRecord, revision: RevisionRecord): ScaledRevision {
+function scaledRevision(
+  service: ServiceRecord,
+  revision: RevisionRecord,
+  leaving: boolean,
+): ScaledRevision {
   const { definition } = service;
   const { template } = revision;
   return {
@@ -168,9 +201,9 @@ function scaledRevision(service: ServiceRecord, revision: RevisionRecord): Scale
     responseStartTimeoutSeconds: template.responseStartTimeoutSeconds,
     idleTimeoutSeconds: template.idleTimeoutSeconds,
     protocol: template.container.protocol,
-    trafficShare: share(service, revision),
+    trafficShare: leaving ? 0 : share(service, revision),
     initialised: revision.admitted,
-    reachable: reachableNames(service).has(revision.name),
+    reachable: !leaving && reachableNames(service).has(revision.name),
     createdAt: revision.createdAt,
   };
 }

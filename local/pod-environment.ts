@@ -124,6 +124,8 @@ export interface HostFacts {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where a container reaches other services, by Host. */
   readonly ingressUrl: string;
+  /** Where a Node server keeps compiled sources, as an image would bring them; apart from ours. */
+  readonly compileCache: string;
 }
 
 export function containerEnvironment(
@@ -139,6 +141,7 @@ export function containerEnvironment(
   }
   return {
     ...inherited,
+    NODE_COMPILE_CACHE: host.compileCache,
     ...plan.template.container.env,
     PORT: String(place.userPort),
     K_SERVICE: plan.service,

@@ -48,6 +48,13 @@ export function removePodFiles(folder: string, root: string, uid: string): void 
   rmSync(root, { recursive: true, force: true });
 }
 
+export function removePodLogs(folder: string, podName: string): void {
+  for (const which of ["user", "sidecar"]) {
+    rmSync(join(folder, `${podName}.${which}.log`), { force: true });
+    rmSync(join(folder, `${podName}.${which}.log.1`), { force: true });
+  }
+}
+
 function replaceFile(path: string, text: string): void {
   const draft = `${path}.tmp`;
   writeFileSync(draft, text, { mode: 0o600 });

@@ -1,11 +1,11 @@
 /** How others find a running platform: the dashboard, and `run.json` for the command line. */
-import { readFileSync } from "node:fs";
 import type { RunRecord } from "../common/contracts/local-run.ts";
 import { createDashboard } from "../dashboard/server.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { findFreePort } from "./addresses.ts";
 import type { Control } from "./control.ts";
 import { activatorFacts, scalerFacts, serviceFacts } from "./dashboard-facts.ts";
+import { readVersion } from "./defaults.ts";
 import type { PlatformUrls } from "./platform-types.ts";
 import { RUN_FILES } from "./run-folder.ts";
 import { HOST } from "./serving.ts";
@@ -72,10 +72,4 @@ export function withoutPassword(url: string): string {
   parsed.username = "";
   parsed.password = "";
   return parsed.toString();
-}
-
-export function readVersion(): string {
-  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
-  const { version } = JSON.parse(text) as { version?: string };
-  return version ?? "unknown";
 }

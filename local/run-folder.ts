@@ -20,6 +20,7 @@ export const RUN_FILES = {
   podRoots: "roots",
   logs: "logs",
   store: "store",
+  cache: "cache",
 } as const;
 
 export interface RunFolder {

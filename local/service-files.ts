@@ -12,7 +12,23 @@ import { isMap } from "./field-reader.ts";
 import { readService, SERVICE_API } from "./service-reader.ts";
 import type { FileFinding, FileReading, ServiceDefinition } from "./service-types.ts";
 
-const YAML_NAME = /\.ya?ml$/;
+/** Editors keep drafts under names that begin with a dot. */
+export const YAML_NAME = /^[^.].*\.ya?ml$/;
+
+export interface NamedPaths {
+  readonly files: readonly string[];
+  readonly folders: readonly string[];
+}
+
+export async function sortPaths(paths: readonly string[]): Promise<NamedPaths> {
+  const files: string[] = [];
+  const folders: string[] = [];
+  for (const path of paths.map((given) => resolve(given))) {
+    const isFolder = (await stat(path).catch(() => null))?.isDirectory() ?? false;
+    (isFolder ? folders : files).push(path);
+  }
+  return { files, folders };
+}
 
 /** Files named by the caller; a folder stands for the YAML files directly in it. */
 export async function expandPaths(paths: readonly string[]): Promise<readonly string[]> {

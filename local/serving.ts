@@ -1,4 +1,5 @@
 /** The serving side of a local platform: services, their pods, and the activators in front. */
+import type { RevisionKey } from "../common/contracts/routing.ts";
 import { PlatformError } from "../common/errors.ts";
 import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
@@ -12,6 +13,7 @@ import type { ServiceSummary } from "./platform-types.ts";
 import { TOKEN_REFRESH_MS } from "./pod-identity.ts";
 import type { PodEvent, PodSummary } from "./pod-types.ts";
 import { RouteFile } from "./route-file.ts";
+import { RUN_FILES } from "./run-folder.ts";
 import { ScalerStatuses, StatusFile, summarizeServices } from "./status.ts";
 
 export const HOST = "127.0.0.1";
@@ -86,14 +88,18 @@ export async function startServing(serving: Serving): Promise<void> {
   await activators.start();
   base.stops.add("pods", () => pods.stop(grace.ms));
   const tokens = setInterval(() => pods.refreshTokens(), TOKEN_REFRESH_MS);
-  const forget = setInterval(
-    () => book.forgetUnreachable((key) => pods.hasPods(key)),
-    FORGET_EVERY_MS,
-  );
+  const forget = setInterval(() => forgetWhatIsGone(serving), FORGET_EVERY_MS);
   base.stops.add("timers", () => {
     clearInterval(tokens);
     clearInterval(forget);
   });
+}
+
+function forgetWhatIsGone({ book, pods, statuses }: Serving): void {
+  book.forgetUnreachable((key) => pods.hasPods(key));
+  const exists = (key: RevisionKey): boolean => book.get(key) !== undefined;
+  statuses.prune(exists);
+  pods.prune(exists);
 }
 
 /** 0 picks a free one. The sharing of the port hides a second owner, so it is asked for alone first. */
@@ -123,7 +129,11 @@ function createPods(base: Base, port: number, parts: PodParts): ChildPods {
       watchdog,
       gate,
       extras: { compileCache, gatePort: gate.port, path: env["PATH"] ?? "" },
-      host: { env, ingressUrl: `http://${HOST}:${port}` },
+      host: {
+        env,
+        ingressUrl: `http://${HOST}:${port}`,
+        compileCache: folder.at(RUN_FILES.cache),
+      },
       activators: parts.activators,
     },
     addresses: createAddressBook(createRandom(process.pid)),
@@ -155,14 +165,10 @@ function onPod(serving: Serving, pod: PodSummary, event: PodEvent): void {
 }
 
 function onService(serving: Serving, change: ServiceChange): void {
-  const { base, pods, statuses, routes, statusFile } = serving;
+  const { base, pods, routes, statusFile } = serving;
   base.events.service(change);
   for (const { key } of change.service.revisions) {
     if (change.kind !== "removed") pods.refreshAnnotations(key);
-    else {
-      pods.dropRevision(key);
-      statuses.forget(key);
-    }
   }
   routes.write().catch((error: unknown) => base.logger.error("cannot write routes", { error }));
   statusFile.touch();

@@ -40,8 +40,9 @@ export class ScalerStatuses implements StatusSink {
     return this.#statuses.get(key);
   }
 
-  forget(key: RevisionKey): void {
-    this.#statuses.delete(key);
+  /** Drops what belongs to revisions that are gone. */
+  prune(exists: (key: RevisionKey) => boolean): void {
+    for (const key of this.#statuses.keys()) if (!exists(key)) this.#statuses.delete(key);
   }
 }
 

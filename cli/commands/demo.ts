@@ -1,7 +1,6 @@
 /** `pilotlight demo`: the platform on this machine, from zero and back, in about 90 seconds. */
 import { resolve } from "node:path";
 import { PlatformError } from "../../common/errors.ts";
-import { runDemo } from "../demo/run.ts";
 import { createTerminal } from "../demo/terminal.ts";
 import { EXIT } from "../command.ts";
 import type { Command } from "../command.ts";
@@ -27,6 +26,8 @@ export const demo: Command = {
     const off = context.onSignal(() => abort.abort());
     const jsonFile = context.options.text("json");
     try {
+      // Loads the whole platform, which the other commands start without.
+      const { runDemo } = await import("../demo/run.ts");
       const code = await runDemo({
         terminal: createTerminal(process.stdout),
         port: portOf(context.options.text("port")),

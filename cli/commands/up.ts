@@ -1,11 +1,6 @@
 /** `pilotlight up FILE...`: starts the platform and tells what happens until it is stopped. */
 import { PlatformError } from "../../common/errors.ts";
-import {
-  DEFAULT_PORT,
-  DEFAULT_RUN_FOLDER,
-  DEFAULT_STOP_GRACE_MS,
-  startPlatform,
-} from "../../local/main.ts";
+import { DEFAULT_PORT, DEFAULT_RUN_FOLDER, DEFAULT_STOP_GRACE_MS } from "../../local/defaults.ts";
 import type { Platform, PlatformEvent } from "../../local/main.ts";
 import { EXIT } from "../command.ts";
 import type { Command, CommandContext, Output } from "../command.ts";
@@ -40,6 +35,8 @@ export const up: Command = {
     }
     const startedAt = performance.now();
     const interrupt = interruptible(context);
+    // Loaded only here: the other commands start in a fraction of the time without it.
+    const { startPlatform } = await import("../../local/main.ts");
     const platform = await startPlatform({
       ...platformOptions(context),
       onEvent: (event) => printEvent(context, event),

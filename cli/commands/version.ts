@@ -1,5 +1,5 @@
 /** `pilotlight version` */
-import { readVersion } from "../../local/presence.ts";
+import { readVersion } from "../../local/defaults.ts";
 import { EXIT } from "../command.ts";
 import type { Command } from "../command.ts";
 

@@ -123,6 +123,21 @@ describe("a changed file", () => {
   });
 });
 
+describe("a folder of files", () => {
+  it("takes in a new file, and a removed one takes its service along", async () => {
+    const second = join(folder, "second.yaml");
+    await writeFile(second, serviceFile("second", { GREETING: "new" }));
+    const host = "second.default.localhost";
+    const status = async (): Promise<number> =>
+      (await callService(platform.urls.ingress, host)).status;
+    await eventually(async () => (await status()) === 200, SOON);
+    await rm(second);
+    await eventually(async () => (await status()) === 404, SOON);
+    await eventually(() => !platform.pods().some(({ service }) => service === "second"), SOON);
+    expect(platform.services().map(({ name }) => name)).toEqual(["tiny"]);
+  });
+});
+
 describe("a service that cannot start", () => {
   it("ends the wait of its callers with the container's last words", async () => {
     await writeFile(join(folder, "tiny.yaml"), serviceFile("tiny", { CRASH: "no such model" }));
