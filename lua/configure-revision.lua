@@ -27,7 +27,7 @@ if redis.call('HEXISTS', meta, 'since') == 0 then
     local time = redis.call('TIME')
     now = time[1] * SECOND + time[2]
   end
-  redis.call('HSET', meta, 'since', now, 'at', now)
+  redis.call('HSET', meta, 'since', now, 'run', struct.pack(RUN_FORMAT, now, 0, 0, 0, 0, 0))
 end
 redis.call('HSET', meta, 'config', config, 'policy', ARGV[2], 'depth', ARGV[3],
   'quarantine', ARGV[4], 'quarantineMax', ARGV[5], 'action', ARGV[6], 'flaps', ARGV[7],

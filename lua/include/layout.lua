@@ -18,6 +18,10 @@ local Q_SINCE, Q_UNTIL, Q_PERIOD, Q_ENDED, Q_EVIDENCE, SUSPECT, RESET_AT, FLAPS 
 local KIND, HOLDER, ARRIVED_AT, UID, GRANTED_AT, LAPSED_LEASE = 1, 2, 3, 4, 5, 6
 local EXCLUDE = 4
 
+-- Field `run` of the meta hash: time, lease clock, hold, integral, arrivals, cursor, as doubles. One
+-- field, because every script reads and writes all six.
+local RUN_FORMAT = '>dddddd'
+
 -- A suspected target sorts behind every ready one, in both indexes. Scores stay whole below 2^53.
 local FREE_BAND = 1099511627776
 local LOAD_STEP = 4294967296

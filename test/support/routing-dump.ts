@@ -69,8 +69,17 @@ local function records(key)
   return list
 end
 local function scores(key) return redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
+local meta = redis.call('HGETALL', KEYS[1])
+local run = redis.call('HGET', KEYS[1], 'run')
+local values = run and { struct.unpack('>dddddd', run) } or {}
+for i, name in ipairs({ 'at', 'clock', 'hold', 'integral', 'arrivals', 'cursor' }) do
+  if run then meta[#meta + 1], meta[#meta + 2] = name, texts(values[i]) end
+end
+for i = 1, #meta, 2 do
+  if meta[i] == 'run' then meta[i + 1] = '' end
+end
 return cjson.encode({
-  meta = redis.call('HGETALL', KEYS[1]), targets = records(KEYS[2]), free = scores(KEYS[3]),
+  meta = meta, targets = records(KEYS[2]), free = scores(KEYS[3]),
   load = scores(KEYS[4]), requests = records(KEYS[5]), owned = redis.call('ZRANGE', KEYS[6], 0, -1),
   queue = redis.call('ZRANGE', KEYS[7], 0, -1), activators = scores(KEYS[8]),
   details = records(KEYS[10]), timers = scores(KEYS[11]),
