@@ -1,5 +1,5 @@
 /** The library is built from `lua/`: includes in order of need, named errors for wrong ones. */
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
@@ -112,6 +112,14 @@ describe("script headers", () => {
     expect(text.split("\n").length).toBeLessThanOrEqual(100);
     expect(text).not.toMatch(/redis\.call\('[A-Z]+', '/);
     expect(text).not.toContain("pcall");
+  });
+
+  test("no include is longer than what one screen shows", () => {
+    for (const file of readdirSync(join(LUA_FOLDER, "include"))) {
+      const lines = readFileSync(join(LUA_FOLDER, "include", file), "utf8").split("\n");
+      const code = lines.filter((line) => line.trim() !== "" && !line.startsWith("--"));
+      expect(code.length, file).toBeLessThanOrEqual(40);
+    }
   });
 
   test("every script has a row in the README", () => {
