@@ -152,6 +152,7 @@ function buildRouting(options: ActivatorOptions, random: Random): Routing {
     intake,
     degraded,
     activatorId,
+    clock,
     logger,
     probe: probeTarget,
   });

@@ -249,7 +249,8 @@ export class Dispatch implements TicketHolder {
   #clientGone(): void {
     if (this.#ended || this.#forwarding) return;
     if (this.#ticket !== undefined) this.#parts.hold.cancel(this.#ticket);
-    this.#leave("cancelled", 0);
+    // Nothing runs under a lease that was granted but not used yet.
+    this.#leave("not-delivered", 0);
     this.#finish(0, true);
   }
 

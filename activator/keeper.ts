@@ -2,6 +2,7 @@
  * The steady beat of an activator: keeps its entry alive for every revision in which it holds
  * something, runs the probes that the store orders, and puts back what a lost store forgot.
  */
+import type { Clock } from "../common/clock.ts";
 import { PlatformError } from "../common/errors.ts";
 import type { RoutingStore, SweepResult } from "../store/types.ts";
 import type { Logger } from "../foundation/logger.ts";
@@ -14,6 +15,10 @@ import type { Revisions } from "./revisions.ts";
 
 /** A third of the life of an entry in the store, so that one lost beat does no harm. */
 const BEAT_MS = 1_000;
+/** Beats between two sweeps of a revision that only has pods here: its targets need it rarely. */
+const IDLE_BEATS = 5;
+/** A revision was in use so recently that its targets may sit in quarantine. */
+const RECENT_MS = 60_000;
 /** Sweeps of one revision within a beat, when the store says that more is left. */
 const MAX_SWEEPS = 16;
 
@@ -24,6 +29,7 @@ export interface KeeperOptions {
   readonly intake: PushIntake;
   readonly degraded: DegradedMode;
   readonly activatorId: string;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly probe: (target: ProbeTarget) => Promise<boolean>;
 }
@@ -33,6 +39,7 @@ export class Keeper {
   readonly #renewing = new Set<RevisionEntry>();
   readonly #probing = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
+  #beats = 0;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -48,13 +55,22 @@ export class Keeper {
 
   beat(): void {
     const { revisions, hold, intake } = this.#options;
+    this.#beats += 1;
     for (const entry of revisions.all()) {
-      if (!entry.busy && entry.pods.size === 0) continue;
+      if (!this.#isDue(entry)) continue;
       void this.#renew(entry);
       hold.askDue(entry);
     }
     intake.tick();
     revisions.tick();
+  }
+
+  #isDue(entry: RevisionEntry): boolean {
+    if (entry.busy) return true;
+    if (entry.pods.size === 0) return false;
+    const { clock, intake } = this.#options;
+    const isRecent = clock.now() - entry.usedAt < RECENT_MS;
+    return isRecent || this.#beats % IDLE_BEATS === 0 || intake.hasDoubt(entry);
   }
 
   /** The store was away, or its messages were: nothing it knew of us is sure any more. */

@@ -25,6 +25,8 @@ const FORGET_MS = 30_000;
 /** One heartbeat per second up to 10,000 targets, then slower. */
 const TARGETS_PER_SECOND = 10_000;
 const MIN_HEARTBEAT_MS = 1_000;
+/** After so many a target is suspected. */
+const MISSED_HEARTBEATS = 3;
 
 export interface PushIntakeOptions {
   readonly store: RoutingStore;
@@ -84,6 +86,15 @@ export class PushIntake {
       const session = this.#sessions.get(uid);
       if (session !== undefined) yield session;
     }
+  }
+
+  /** A pod of the revision lost its connection, or is silent: the store may want it probed. */
+  hasDoubt(entry: RevisionEntry): boolean {
+    const silentAt = this.#options.clock.now() - MISSED_HEARTBEATS * this.#heartbeatMs();
+    for (const { socket, pushedAt } of this.podsOf(entry)) {
+      if (socket === undefined || pushedAt < silentAt) return true;
+    }
+    return false;
   }
 
   /** What the store may have missed, or lost. */
