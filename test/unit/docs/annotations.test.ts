@@ -12,7 +12,7 @@ import {
   STOCK_KEYS,
 } from "../../../common/contracts/annotations.ts";
 import { LOCAL_DEFAULTS } from "../../../local/settings-check.ts";
-import { quotedIn, readPage, rowsOf, sectionOf } from "./tables.ts";
+import { quotedIn, readPage, rowsOf } from "./tables.ts";
 
 const page = readPage("annotations.md");
 
@@ -168,9 +168,5 @@ describe("docs/reference/annotations.md: spec fields", () => {
       String(responseStartTimeoutMs / 1_000),
     ]);
     expect(defaults.get("idleTimeoutSeconds")).toEqual([String(idleTimeoutMs / 1_000)]);
-  });
-
-  it("names the section of what local mode reads", () => {
-    expect(sectionOf(page, "What local mode reads of a Service")).toContain("valueFrom");
   });
 });
