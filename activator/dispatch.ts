@@ -65,6 +65,8 @@ export class Dispatch implements TicketHolder {
   #delivered = 0;
   #cold = false;
   #hasWaited = false;
+  /** Reason on an answer that the sidecar made and the caller got. */
+  #sidecarReason = "";
   /** The proxy core has the request; it reports its end, that of a caller who left included. */
   #forwarding = false;
   #ended = false;
@@ -168,6 +170,7 @@ export class Dispatch implements TicketHolder {
   #responded(status: number, reason: string): void {
     const { exchange, entry, requestId, receivedAt } = this.#request;
     this.#timer.responded(this.#parts.clock.now());
+    this.#sidecarReason = reason;
     if (reason !== "") entry.metrics.countError(reason);
     if (status === 101) this.#parts.upgraded.add(exchange);
     if (!this.#cold || this.#lease === undefined) return;
@@ -207,7 +210,7 @@ export class Dispatch implements TicketHolder {
     const { entry } = this.#request;
     switch (verdict.next.kind) {
       case "over":
-        countFailure(entry.metrics, end);
+        if (this.#sidecarReason === "") countFailure(entry.metrics, end);
         return this.#finish("status" in end ? end.status : 0, end.kind === "client-gone");
       case "answer":
         return this.#answer(verdict.next.reason);

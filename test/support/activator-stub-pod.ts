@@ -29,7 +29,16 @@ export interface StubPodOptions {
 }
 
 /** How the pod treats requests: as it should, or as one of the failures of a fleet. */
-export type Manner = "serve" | "pod_full" | "draining" | "wrong_target" | "reset" | "hang";
+export type Manner =
+  | "serve"
+  | "pod_full"
+  | "draining"
+  | "wrong_target"
+  | "container_exited"
+  | "reset"
+  | "hang";
+
+const STATUS = { pod_full: 503, draining: 503, wrong_target: 421, container_exited: 502 } as const;
 
 export class StubPod {
   readonly uid: string;
@@ -153,7 +162,7 @@ export class StubPod {
     if (manner === "serve" || manner === "hang") return false;
     if (manner === "reset") incoming.socket.resetAndDestroy();
     else {
-      answer.writeHead(manner === "wrong_target" ? 421 : 503, { [REASON_HEADER]: manner });
+      answer.writeHead(STATUS[manner], { [REASON_HEADER]: manner });
       answer.end(`${manner}\n`);
     }
     return true;

@@ -145,6 +145,23 @@ describe("nobody knows whether it ran", () => {
   });
 });
 
+describe("an answer of the sidecar itself", () => {
+  it("passes with its reason where the request may not be repeated", async () => {
+    const pod = await bench.pod();
+    await pod.register(activator.push);
+    pod.manner = "container_exited";
+    const reply = await call(activator.dataUrl, "/", POST);
+    expect([reply.status, reply.headers["pilotlight-reason"]]).toEqual([502, "container_exited"]);
+    expect(pod.arrivals).toBe(1);
+  });
+
+  it("is kept from the caller where it may, and another pod answers", async () => {
+    const [bad, good] = await twoPods();
+    bad.manner = "container_exited";
+    expect(podOf(await call(activator.dataUrl, "/"))).toBe(good.uid);
+  });
+});
+
 describe("a caller who leaves", () => {
   it("gives up its place while it waits, and is never started", async () => {
     const pod = await bench.pod();
