@@ -63,8 +63,11 @@ export class Container {
   async stop(graceMs: number): Promise<void> {
     this.retire();
     await this.#process.stop(graceMs);
-    const { launch } = this.#options.plan;
-    if (launch.kind === "container") await removeContainer(launch.engine, this.#engineName());
+    const { plan, watchdog } = this.#options;
+    if (plan.launch.kind !== "container") return;
+    const { engine } = plan.launch;
+    await removeContainer(engine, this.#engineName());
+    watchdog.forgetContainer(engine, this.#engineName());
   }
 
   #startLife(): Child {
@@ -78,6 +81,7 @@ export class Container {
     }
     const { container } = plan.template;
     const name = this.#engineName();
+    watchdog.watchContainer(launch.engine, name);
     const args = containerArguments({ engine: launch.engine, name, container, env });
     const hostEnv = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "" };
     return startChild({ command: launch.engine, args, cwd: "/", env: hostEnv, log }, watchdog);
@@ -89,7 +93,10 @@ export class Container {
 
   #onExit(exit: ChildExit, pauseMs: number): void {
     this.#stopProbes();
-    const { log, onFailure } = this.#options;
+    const { log, onFailure, plan, watchdog } = this.#options;
+    if (plan.launch.kind === "container") {
+      watchdog.forgetContainer(plan.launch.engine, this.#engineName());
+    }
     const words = log.lastWords();
     const what = this.#killReason === "" ? describeExit(exit) : this.#killReason;
     const message =

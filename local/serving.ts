@@ -81,7 +81,7 @@ export function openServing(base: Base, options: ServingOptions): Serving {
 }
 
 export async function startServing(serving: Serving): Promise<void> {
-  const { base, activators, pods, book, statusFile, routes, grace } = serving;
+  const { base, activators, pods, statusFile, routes, grace } = serving;
   await routes.write();
   base.stops.add("status file", () => statusFile.close());
   base.stops.add("activators", () => activators.stop(Math.min(grace.ms, ACTIVATOR_STOP_MS)));

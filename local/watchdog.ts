@@ -10,6 +10,9 @@ export interface Watchdog {
   readonly pid: number;
   watch(groupId: number): void;
   forget(groupId: number): void;
+  /** A container of an engine, by its name. */
+  watchContainer(engine: string, name: string): void;
+  forgetContainer(engine: string, name: string): void;
   /** Ends it after an orderly stop; it kills what is still listed. */
   stop(): Promise<void>;
 }
@@ -19,7 +22,8 @@ export async function startWatchdog(runFolder: string): Promise<Watchdog> {
   const child = spawn(process.execPath, [script, runFolder, String(process.pid)], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
-    env: {},
+    // Only to find a container engine at the end.
+    env: { PATH: process.env["PATH"] ?? "" },
   });
   await once(child, "spawn");
   const exited = once(child, "exit");
@@ -31,6 +35,8 @@ export async function startWatchdog(runFolder: string): Promise<Watchdog> {
     pid: child.pid ?? 0,
     watch: (groupId) => void child.stdin.write(`+${groupId}\n`),
     forget: (groupId) => void child.stdin.write(`-${groupId}\n`),
+    watchContainer: (engine, name) => void child.stdin.write(`+${engine} ${name}\n`),
+    forgetContainer: (engine, name) => void child.stdin.write(`-${engine} ${name}\n`),
     stop: async () => {
       child.ref();
       child.stdin.end();
