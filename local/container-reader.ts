@@ -2,12 +2,14 @@
 import type { FieldReader, YamlMap } from "./field-reader.ts";
 import { isMap } from "./field-reader.ts";
 import { DEFAULT_READINESS, readProbe } from "./probe-reader.ts";
+import { parseQuantity } from "./quantity.ts";
 import type { ContainerSpec, Probe } from "./service-types.ts";
 
 const DEFAULT_PORT = 8080;
 const CONTAINERS = "spec.template.spec.containers";
 /** Ports of the sidecar, which shares the pod's address with the container. */
 const RESERVED_PORTS: ReadonlySet<number> = new Set([8008, 8012, 8013, 8022, 9090, 9091]);
+const GPU_RESOURCE = /(^|[./])gpu$|\/neuron(core|device)?$|\/gpu\./;
 const PORT_NAMES: ReadonlySet<string> = new Set(["", "http1", "h2c"]);
 const RESERVED_ENV: ReadonlySet<string> = new Set([
   "PORT",
@@ -69,7 +71,7 @@ function readFields(reader: FieldReader, container: YamlMap, place: Place): Cont
     readiness: probe("readinessProbe") ?? DEFAULT_READINESS,
     startup: probe("startupProbe"),
     liveness: probe("livenessProbe"),
-    wantsGpu: wantsGpu(reader, container, path),
+    ...readResources(reader, container, path),
   };
 }
 
@@ -141,11 +143,26 @@ function readEnv(
   return result;
 }
 
-function wantsGpu(reader: FieldReader, container: YamlMap, path: string): boolean {
+function readResources(
+  reader: FieldReader,
+  container: YamlMap,
+  path: string,
+): Pick<ContainerSpec, "wantsGpu" | "cpuCores" | "memoryBytes"> {
   const resources = reader.map(container, "resources", `${path}.resources`);
-  return ["limits", "requests"].some((kind) =>
-    Object.keys(reader.map(resources, kind, `${path}.resources.${kind}`)).some((name) =>
-      /(^|[./])gpu$|\/neuron(core|device)?$|\/gpu\./.test(name),
-    ),
-  );
+  const limits = reader.map(resources, "limits", `${path}.resources.limits`);
+  const requests = reader.map(resources, "requests", `${path}.resources.requests`);
+  // As Kubernetes defaults it: what has a limit and no request asks for its limit.
+  const asked: YamlMap = { ...limits, ...requests };
+  const quantity = (name: string): number | null => {
+    const value = asked[name];
+    if (value === undefined) return null;
+    const parsed = parseQuantity(value);
+    if (parsed === null) reader.invalid(value, `${path}.resources.requests.${name}`);
+    return parsed;
+  };
+  return {
+    wantsGpu: Object.keys(asked).some((name) => GPU_RESOURCE.test(name)),
+    cpuCores: quantity("cpu"),
+    memoryBytes: quantity("memory"),
+  };
 }

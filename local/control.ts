@@ -1,10 +1,13 @@
 /** The deciding side of a local platform: the cluster's controller, fed from files that are watched. */
 import { createAutoscaler } from "../autoscaler/controller.ts";
 import type { Autoscaler } from "../autoscaler/controller.ts";
+import type { RevisionKey } from "../common/contracts/routing.ts";
 import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { watchFiles } from "./file-watch.ts";
 import { Loader } from "./loader.ts";
+import { createResourceMeter } from "./resource-meter.ts";
+import type { MeteredPod } from "./resource-meter.ts";
 import { expandPaths, sortPaths } from "./service-files.ts";
 import type { Serving } from "./serving.ts";
 import { LOCAL_DEFAULTS } from "./settings-check.ts";
@@ -36,10 +39,22 @@ export async function startControl(serving: Serving, paths: readonly string[]): 
     random: createRandom(process.pid),
     logger: base.logger,
     defaults: LOCAL_DEFAULTS,
+    metricsSource: createResourceMeter({
+      clock: systemClock,
+      pods: (key) => metered(serving, key),
+    }),
   });
   base.stops.add("autoscaler", () => autoscaler.stop());
   await autoscaler.start();
   const watch = watchFiles(await sortPaths(paths), (changed) => void loader.load(changed));
   base.stops.add("file watch", () => watch.close());
   return { autoscaler, files };
+}
+
+function metered({ pods, book }: Serving, key: RevisionKey): readonly MeteredPod[] {
+  const container = book.podPlan(key)?.template.container;
+  if (container === undefined) return [];
+  const { cpuCores, memoryBytes } = container;
+  const ready = pods.summaries().filter((pod) => pod.key === key && pod.phase === "ready");
+  return ready.map(({ uid, userPid }) => ({ uid, groupId: userPid, cpuCores, memoryBytes }));
 }

@@ -43,6 +43,9 @@ export interface ContainerSpec {
   readonly liveness: Probe | null;
   /** Asks for a GPU resource; decides defaults and what a container engine is told. */
   readonly wantsGpu: boolean;
+  /** What it asks for, `null` where the file says nothing; base of the cpu and memory metrics. */
+  readonly cpuCores: number | null;
+  readonly memoryBytes: number | null;
 }
 
 /** What a revision is made of. A change of any of it makes a new revision. */
