@@ -70,25 +70,6 @@ export function logConnection(client: Redis, logger: Logger | undefined, name: s
   });
 }
 
-/** Resolves when the connection is ready; rejects after `timeoutMs` or when it was closed for good. */
-export function whenReady(client: Redis, timeoutMs: number): Promise<void> {
-  if (client.status === "ready") return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    const finish = (error?: PlatformError): void => {
-      clearTimeout(timer);
-      client.off("ready", onReady);
-      client.off("end", onEnd);
-      if (error === undefined) resolve();
-      else reject(error);
-    };
-    const onReady = (): void => finish();
-    const onEnd = (): void => finish(unavailable("the connection was closed"));
-    const timer = setTimeout(() => finish(unavailable("no connection")), timeoutMs);
-    client.on("ready", onReady);
-    client.on("end", onEnd);
-  });
-}
-
 export function unavailable(why: string, cause?: unknown): PlatformError {
   return new PlatformError(
     "ERR_STORE_UNAVAILABLE",

@@ -9,10 +9,11 @@ import type { RevisionKey } from "../common/contracts/routing.ts";
 import { PlatformError, errorText } from "../common/errors.ts";
 import { Reply } from "./bindings/binding.ts";
 import type { Binding, EncodeContext } from "./bindings/binding.ts";
-import { isFunctionMissing, isRetriable, retryDelayMs, unavailable, whenReady } from "./client.ts";
+import { isFunctionMissing, isRetriable, retryDelayMs, unavailable } from "./client.ts";
 import type { ClientOptions } from "./client.ts";
 import type { Keys } from "./keys.ts";
 import type { ScriptLibrary } from "./load-scripts.ts";
+import { ReadyGate } from "./ready-gate.ts";
 
 export interface ScriptCaller {
   call<Request, Result>(
@@ -37,7 +38,9 @@ export interface CallerParts {
 
 export function createScriptCaller(parts: CallerParts): ScriptCaller {
   const { client, keys, library, testTime, options } = parts;
+  // After the loader, which starts to load before those who waited go on.
   const loader = createLoader(client, library);
+  const gate = new ReadyGate(client);
   const context = (): EncodeContext => ({
     keys,
     now: testTime === undefined ? "0" : String(testTime()),
@@ -49,7 +52,7 @@ export function createScriptCaller(parts: CallerParts): ScriptCaller {
     for (let attempt = 1; ; attempt += 1) {
       const leftMs = deadlineAt - performance.now();
       try {
-        if (client.status !== "ready") await whenReady(client, leftMs);
+        if (!gate.isOpen) await gate.wait(leftMs);
         // Calls made while the library loads wait for it, so that they keep their order.
         if (loader.loading !== null) await loader.loading;
         return await send();
@@ -77,7 +80,7 @@ export function createScriptCaller(parts: CallerParts): ScriptCaller {
     },
     command: (send) => patiently(() => send(client)),
     ready: async () => {
-      await whenReady(client, options.timeoutMs);
+      await gate.wait(options.timeoutMs);
       await loader.load();
     },
   };

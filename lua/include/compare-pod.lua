@@ -18,8 +18,8 @@ local function pod_absent(ctx, uid, target)
     return
   end
   local details = read_details(ctx, uid)
-  -- A pod younger than the list that is compared is not in it.
-  if ctx.now - details[SEEN_AT] < YOUNG then return end
+  -- A pod that pushed after the list was read is not in it.
+  if target[BOOT] > 0 and ctx.now - details[SEEN_AT] < YOUNG then return end
   bury_target(ctx, uid, target, details, 'vanished')
 end
 

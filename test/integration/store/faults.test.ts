@@ -88,6 +88,26 @@ describe("lost connections", () => {
     expect(await handle.store.acquireLease(acquireRequest("r1"))).toMatchObject({ kind: "leased" });
   });
 
+  test("any number of calls may wait for the connection without a warning", async () => {
+    const valkey = await server();
+    const handle = await openReady(valkey.url);
+    const warnings: Error[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning);
+    process.on("warning", listen);
+    await valkey.stop();
+    await eventually(() =>
+      handle.ping().then(
+        () => false,
+        () => true,
+      ),
+    );
+    const calls = Array.from({ length: 50 }, () => handle.store.listRevisions());
+    await server(valkey.port);
+    expect(await Promise.all(calls)).toHaveLength(50);
+    process.off("warning", listen);
+    expect(warnings).toEqual([]);
+  });
+
   test("without a server a call ends at its deadline with a name, and no later", async () => {
     const valkey = await server();
     const handle = await openReady(valkey.url, 300);

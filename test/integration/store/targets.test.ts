@@ -279,6 +279,9 @@ describe("drain and tombstones", () => {
     const states = await Promise.all(["a", "b", "c", "new", "young"].map((uid) => rig.state(uid)));
     expect(states).toEqual(["draining", "ready", "deleted", "starting", "ready"]);
     expect(await rig.report("c")).toMatchObject({ kind: "buried" });
+    // Known from the list alone, so the list alone decides.
+    await rig.store.comparePods(REVISION, [pod("a", true), pod("b")]);
+    expect([await rig.state("new"), await rig.state("young")]).toEqual(["deleted", "ready"]);
   });
 
   test("a goodbye ends the pod's life in routing", async () => {

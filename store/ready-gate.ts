@@ -1,0 +1,47 @@
+/**
+ * Where calls wait for the connection. One pair of listeners for all of them: thousands of requests
+ * may wait while the store is away.
+ */
+import type { Redis } from "ioredis";
+import type { PlatformError } from "../common/errors.ts";
+import { unavailable } from "./client.ts";
+
+type Waiter = (error?: PlatformError) => void;
+
+export class ReadyGate {
+  readonly #client: Redis;
+  readonly #waiters = new Set<Waiter>();
+
+  constructor(client: Redis) {
+    this.#client = client;
+    client.on("ready", () => this.#open());
+    client.on("end", () => this.#open(unavailable("the connection was closed")));
+  }
+
+  get isOpen(): boolean {
+    return this.#client.status === "ready";
+  }
+
+  /** Resolves when the connection is ready; rejects after `timeoutMs` or when it was closed for good. */
+  wait(timeoutMs: number): Promise<void> {
+    if (this.isOpen) return Promise.resolve();
+    if (this.#client.status === "end") {
+      return Promise.reject(unavailable("the connection was closed"));
+    }
+    return new Promise((resolve, reject) => {
+      const finish: Waiter = (error) => {
+        clearTimeout(timer);
+        this.#waiters.delete(finish);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      const timer = setTimeout(() => finish(unavailable("no connection")), timeoutMs);
+      this.#waiters.add(finish);
+    });
+  }
+
+  /** In the order in which they came, so that calls keep theirs. */
+  #open(error?: PlatformError): void {
+    for (const finish of this.#waiters) finish(error);
+  }
+}
