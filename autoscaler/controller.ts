@@ -42,6 +42,7 @@ export interface AutoscalerOptions {
   readonly timers?: Timers;
 }
 
+/** Started once; a process that leads again makes a new one. */
 export interface Autoscaler {
   start(): Promise<void>;
   /** Ends what runs and writes nothing more; pods and counts stay as they are. */
@@ -246,7 +247,9 @@ class Controller implements Autoscaler {
       throw error;
     }
     memory.reconciledAtMs = this.#options.clock.now();
-    this.#totals.tickTook(memory.reconciledAtMs - this.#tickStartedAt);
+    if (memory.trigger === "tick") {
+      this.#totals.tickTook(memory.reconciledAtMs - this.#tickStartedAt);
+    }
   }
 
   async #remove(key: RevisionKey): Promise<void> {

@@ -3,6 +3,7 @@
  * each scrape, so the series of a revision go with it and nothing is counted twice.
  */
 import type { Condition } from "./core/condition-types.ts";
+import { POD_USES } from "./core/pod-time.ts";
 import type { AutoscalerView, RevisionScaling } from "./view.ts";
 
 interface GaugeRow {
@@ -45,6 +46,12 @@ export const REVISION_GAUGES: readonly GaugeRow[] = [
   ),
 ];
 
+/** Label `use`: serving, idle, warming, draining or lost. */
+export const POD_SECONDS = [
+  "pilotlight_autoscaler_pod_seconds_total",
+  "Time of pods by what they did, which is what GPUs cost",
+] as const;
+
 export const PROCESS_METRICS = {
   decisions: ["pilotlight_autoscaler_decisions_total", "Decisions by what triggered them"],
   changes: ["pilotlight_autoscaler_scale_changes_total", "Changes of a scale by direction"],
@@ -58,6 +65,7 @@ export const PROCESS_METRICS = {
 export function renderMetrics(view: AutoscalerView): string {
   const blocks = [
     ...REVISION_GAUGES.map((row) => revisionBlock(row, view.revisions)),
+    podSecondsBlock(view.revisions),
     ...processBlocks(view),
   ];
   return `${blocks.join("\n")}\n`;
@@ -72,11 +80,25 @@ function revisionBlock(row: GaugeRow, revisions: readonly RevisionScaling[]): st
   for (const revision of revisions) {
     const value = row.value(revision);
     if (value === null) continue;
-    const [namespace = "", name = ""] = revision.key.split("/", 2);
-    const labels = `namespace="${escaped(namespace)}",revision="${escaped(name)}"`;
-    lines.push(`${row.name}{${labels}} ${value}`);
+    lines.push(`${row.name}{${labelsOf(revision)}} ${value}`);
   }
   return lines.join("\n");
+}
+
+function podSecondsBlock(revisions: readonly RevisionScaling[]): string {
+  const [name, help] = POD_SECONDS;
+  const samples = revisions.flatMap((revision) =>
+    POD_USES.map((use) => {
+      const seconds = revision.podTime.secondsByUse[use];
+      return `{${labelsOf(revision)},use="${use}"} ${seconds}`;
+    }),
+  );
+  return block([name, help], "counter", samples);
+}
+
+function labelsOf(revision: RevisionScaling): string {
+  const [namespace = "", name = ""] = revision.key.split("/", 2);
+  return `namespace="${escaped(namespace)}",revision="${escaped(name)}"`;
 }
 
 function processBlocks(view: AutoscalerView): string[] {

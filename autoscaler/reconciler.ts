@@ -9,6 +9,7 @@ import type { RoutingStore } from "../store/types.ts";
 import { decide } from "./core/decision.ts";
 import type { Decision } from "./core/decision.ts";
 import { leaveOrder } from "./core/leave-order.ts";
+import { addPodTime } from "./core/pod-time.ts";
 import type { ClusterDefaults } from "./core/settings/defaults.ts";
 import { explainInWords } from "./explain.ts";
 import type { DecisionRecord } from "./decision-log.ts";
@@ -72,6 +73,13 @@ async function look(
   const due = lastAt - memory.recordedAt >= RECORD_EVERY_US || memory.trigger === "tick";
   const observed = await observe(options, revision, inForce.settings, due ? "record" : "look");
   memory.clockSkewMs = options.clock.now() - observed.figures.at / 1_000;
+  memory.podTime = addPodTime(memory.podTime, {
+    nowMs: observed.figures.at / 1_000,
+    targetsByState: observed.figures.targetsByState,
+    busy: observed.figures.busy,
+    containerConcurrency: inForce.settings.containerConcurrency,
+    livePods: observed.pods.length,
+  });
   takeFigures(memory, observed.figures, inForce.settings.windowMs);
   // Only a recording read takes the list of evicted targets; a look would name them twice.
   if (due) {

@@ -2,6 +2,8 @@
 import type { RevisionConfig, RevisionKey } from "../common/contracts/routing.ts";
 import type { FiguresSample, RevisionFigures, RoutingStore } from "../store/types.ts";
 import type { Decision } from "./core/decision.ts";
+import { NO_POD_TIME } from "./core/pod-time.ts";
+import type { PodTime } from "./core/pod-time.ts";
 import { decodeState, emptyState } from "./core/scaler-state.ts";
 import type { ScalerState, StateMark } from "./core/scaler-state.ts";
 import type { ClusterDefaults } from "./core/settings/defaults.ts";
@@ -42,6 +44,7 @@ export interface RevisionMemory {
   readyPods: number;
   livePods: number;
   clockSkewMs: number;
+  podTime: PodTime;
   reconciledAtMs: number;
 }
 
@@ -74,6 +77,7 @@ export async function loadMemory(store: RoutingStore, key: RevisionKey): Promise
     readyPods: 0,
     livePods: 0,
     clockSkewMs: 0,
+    podTime: NO_POD_TIME,
     reconciledAtMs: Number.NEGATIVE_INFINITY,
   };
 }

@@ -2,6 +2,7 @@
 import type { ActivationFailure, RevisionKey } from "../common/contracts/routing.ts";
 import type { Condition } from "./core/condition-types.ts";
 import type { Explanation } from "./core/decision.ts";
+import type { PodTime } from "./core/pod-time.ts";
 import type { RevisionSettings, SettingsResult } from "./core/settings/types.ts";
 import type { RevisionMemory } from "./revision-memory.ts";
 import type { ScalingTotals } from "./totals.ts";
@@ -18,6 +19,8 @@ export interface RevisionScaling {
   readonly failure: ActivationFailure | null;
   readonly conditions: readonly Condition[];
   readonly explanation: Explanation | null;
+  /** Pods by what they do at present, and what they did so far, in pod seconds. */
+  readonly podTime: PodTime;
   /** Our clock less the store's at the last read, ms. */
   readonly clockSkewMs: number;
   /** Time of the store of the last figures, ms; 0 before any. */
@@ -50,6 +53,7 @@ function revisionView(memory: RevisionMemory): RevisionScaling {
     failure: memory.state.failure,
     conditions: memory.state.conditions,
     explanation: memory.decision?.explanation ?? null,
+    podTime: memory.podTime,
     clockSkewMs: memory.clockSkewMs,
     figuresAt: (memory.history.last?.at ?? 0) / 1_000,
   };

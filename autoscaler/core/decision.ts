@@ -240,7 +240,7 @@ function followStock(inputs: DecisionInputs, state: ScalerState): Outcome {
     replicas: capped,
     want: decision.want,
     reported: decision.want,
-    state: { ...state, kpa: decision.state },
+    state: { ...state, kpa: decision.state, resumedWant: null },
     limits: capped === decision.replicas ? [] : ["failing-starts"],
     comeBackInMs: decision.comeBackInMs,
     kpa: decision.explanation,

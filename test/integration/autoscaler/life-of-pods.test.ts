@@ -130,6 +130,8 @@ describe("what others can see", () => {
     const labels = 'namespace="default",revision="echo-00001"';
     expect(page).toContain(`pilotlight_autoscaler_desired_pods{${labels}} 2`);
     expect(page).toContain("pilotlight_autoscaler_starts_from_zero_total 1");
+    // Two pods that have been starting since the call, in looks of two seconds.
+    expect(page).toMatch(/pod_seconds_total\{[^}]+,use="warming"\} [4-8]\b/);
     rig.world.remove(SERVICE_KEY);
     await rig.settle();
     expect(renderMetrics(rig.autoscaler.view())).not.toContain("echo-00001");

@@ -5,6 +5,7 @@ import { startFailure } from "../../../autoscaler/core/failures.ts";
 import { nextAgeingMs } from "../../../autoscaler/core/from-zero.ts";
 import { leaveOrder } from "../../../autoscaler/core/leave-order.ts";
 import { withholdScaleDown } from "../../../autoscaler/core/nothing-rash.ts";
+import { NO_POD_TIME, addPodTime } from "../../../autoscaler/core/pod-time.ts";
 import { retainLastPod } from "../../../autoscaler/core/retention.ts";
 import {
   decodeState,
@@ -238,6 +239,33 @@ describe("waiting requests", () => {
     { name: "never spins", changes: { oldestArrivedAtMs: 1 }, inMs: 20 },
   ])("$name", ({ changes, inMs }) => {
     expect(nextAgeingMs({ ...base, ...changes })).toBe(inMs);
+  });
+});
+
+describe("pod time", () => {
+  const targetsByState = {
+    starting: 1,
+    ready: 4,
+    unready: 1,
+    suspected: 0,
+    quarantined: 1,
+    draining: 2,
+  };
+  const look = { nowMs: 10_000, targetsByState, busy: 5, containerConcurrency: 2, livePods: 8 };
+
+  test("counts each span as the look before it found the pods", () => {
+    const first = addPodTime(NO_POD_TIME, look);
+    expect(first.podsByUse).toEqual({ serving: 3, idle: 1, warming: 2, draining: 2, lost: 2 });
+    const second = addPodTime(first, { ...look, nowMs: 12_000, busy: 0 });
+    expect(second.secondsByUse).toEqual({ serving: 6, idle: 2, warming: 4, draining: 4, lost: 4 });
+    expect(second.podsByUse).toMatchObject({ serving: 0, idle: 4 });
+  });
+
+  test("counts nothing for a span that nobody watched", () => {
+    const first = addPodTime(NO_POD_TIME, look);
+    expect(addPodTime(first, { ...look, nowMs: 90_000 }).secondsByUse).toEqual(
+      NO_POD_TIME.secondsByUse,
+    );
   });
 });
 
