@@ -2,8 +2,10 @@
  * The command line: finds the command, parses its arguments, prints errors with cause and cure.
  * Results go to standard output, messages to standard error.
  */
+import { enableCompileCache } from "node:module";
 import { parseArgs } from "node:util";
 import { errorText, PlatformError } from "../common/errors.ts";
+import { COMPILE_CACHE } from "../local/defaults.ts";
 import { EXIT, ParsedOptions, parserOptions } from "./command.ts";
 import type { Command, CommandContext, ExitCode, Output } from "./command.ts";
 import { demo } from "./commands/demo.ts";
@@ -86,6 +88,8 @@ function exitCodeOf(error: unknown): ExitCode {
 if (import.meta.main) {
   // A reader that closed the pipe (`| head`) is no error.
   process.stdout.on("error", () => process.exit(EXIT.ok));
+  // What commands load from here on comes from the cache: less than half the time for `up`.
+  enableCompileCache(COMPILE_CACHE);
   process.exitCode = await runCli({
     args: process.argv.slice(2),
     env: process.env,

@@ -1,10 +1,10 @@
 /** What everything else of a local platform stands on: run folder, watchdog, gate, secret, store. */
-import { fileURLToPath } from "node:url";
 import { randomBytes } from "node:crypto";
 import type { Logger } from "../foundation/logger.ts";
 import { createStore } from "../store/store.ts";
 import type { StoreHandle } from "../store/store.ts";
 import { startChild } from "./child.ts";
+import { COMPILE_CACHE } from "./defaults.ts";
 import { LogFile } from "./log-file.ts";
 import type { PlatformEvents } from "./platform-events.ts";
 import { createRunSecret } from "./pod-identity.ts";
@@ -18,8 +18,6 @@ import type { LocalStore } from "./valkey.ts";
 import { startWatchdog } from "./watchdog.ts";
 import type { Watchdog } from "./watchdog.ts";
 
-/** Node keeps the stripped and compiled sources of sidecars and activators here between runs. */
-const COMPILE_CACHE = fileURLToPath(new URL("../.cache/compile", import.meta.url));
 const SIDECAR = new URL("../queue-proxy/sidecar.ts", import.meta.url).href;
 /** The first connection may wait for a server that loads. */
 const STORE_TIMEOUT_MS = 2_000;
