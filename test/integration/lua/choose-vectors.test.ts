@@ -1,7 +1,9 @@
 /** The written vectors of the load-balancing policies, L1 to L10, on the real scripts. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chooseTarget } from "../../../activator/core/choose-target.ts";
 import type { LoadBalancingPolicy } from "../../../common/contracts/routing.ts";
 import { LOAD_BALANCING_POLICIES } from "../../../common/contracts/routing.ts";
+import { createRandom } from "../../../common/random.ts";
 import { REVISION, acquireRequest, revisionConfig } from "../../support/routing.ts";
 import { StoreRig } from "../../support/store-rig.ts";
 import { startValkey } from "../../support/valkey.ts";
@@ -147,6 +149,26 @@ describe("choice of a target", () => {
       kind: "leased",
       lease: { targetUid: "c" },
     });
+    await rig.close();
+  });
+
+  test("random-choice-2 agrees with the definition for any two numbers and exclusions", async () => {
+    const rig = await new StoreRig(server).start({ policy: "random-choice-2" });
+    const uids = [...UIDS, "e", "f"];
+    for (const uid of uids) await rig.report(uid, { capacity: 0 });
+    const random = createRandom(5);
+    for (let call = 0; call < 150; call += 1) {
+      const request = {
+        random: [random(), random()] as const,
+        exclude: uids.filter(() => random() < 0.3),
+      };
+      const targets = await rig.store.readTargets(REVISION);
+      const chosen = chooseTarget(
+        targets.map((target) => Object.assign({ freeSlots: 1 }, target)),
+        { policy: "random-choice-2", cursor: 0, ...request },
+      );
+      expect(await rig.choose({ ...request, mayWait: false })).toBe(chosen?.uid ?? "no-slot");
+    }
     await rig.close();
   });
 
