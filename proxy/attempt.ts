@@ -23,6 +23,9 @@ import { CLOSE_LIMIT, CLOSE_POD_LOST } from "./websocket-close.ts";
 /** How long a forwarded `Expect` may hold the body back when upstream never answers it (as stock). */
 const CONTINUE_WAIT_MS = 1_000;
 
+/** How often an attempt goes to a new connection because the peer refused its stream unread. */
+const MAX_RESTARTS = 2;
+
 /** What the client's side asked for, beside the head that the handler sees. */
 export interface ForwardContext {
   readonly client: ClientSide;
@@ -43,6 +46,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
   #status = 0;
   #isEnded = false;
   #isBodyStarted = false;
+  #restarts = 0;
   #continueTimer: NodeJS.Timeout | undefined;
 
   constructor(attempt: Attempt, context: ForwardContext) {
@@ -63,6 +67,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
       framing.kind !== "none" &&
       !hasHeader(attempt.headers, "expect");
     const request: UpstreamRequest = {
+      protocol: attempt.protocol,
       host: attempt.host,
       port: attempt.port,
       localAddress: attempt.localAddress ?? "",
@@ -191,6 +196,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
   onUpstreamFailure(failure: UpstreamFailure): void {
     if (this.#isEnded) return;
     this.#client.body.stop();
+    if (this.#canStartAgain(failure)) return this.start();
     if (this.began) {
       this.#finish({ kind: "cut", status: this.#status, message: failure.message });
       this.#cutClient(CLOSE_POD_LOST);
@@ -223,11 +229,22 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
     this.#client.body.start(this);
   }
 
+  /** A stream behind a GOAWAY was not processed: it goes to a new connection, unseen by anybody. */
+  #canStartAgain(failure: UpstreamFailure): boolean {
+    if (failure.kind !== "unprocessed" || this.began || !this.#client.body.replayable) return false;
+    if (this.#restarts >= MAX_RESTARTS) return false;
+    this.#restarts += 1;
+    this.#isBodyStarted = false;
+    return true;
+  }
+
   #failedEnd(failure: UpstreamFailure): AttemptEnd {
     const { message } = failure;
     switch (failure.kind) {
       case "connect":
         return { kind: "connect-failed", failure: failure.failure, message };
+      case "unprocessed":
+        return { kind: "connect-failed", failure: "reset", message };
       case "bad":
         return { kind: "bad-response", message };
       case "broken": {

@@ -14,6 +14,7 @@ import type { Duplex } from "node:stream";
 import { ClientConnection, lingerAndClose } from "./client-connection.ts";
 import { Http1Exchange, type NodeMessages } from "./http1-exchange.ts";
 import { announcesBody, readRequestHead } from "./request-head.ts";
+import { sniffProtocol } from "./protocol-sniff.ts";
 import type { Front, FrontHooks, FrontOptions, ListenOptions } from "./types.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -25,25 +26,31 @@ export function createHttp1Front(
   hooks: FrontHooks,
   upstream: Upstream,
 ): Front {
-  return new Http1Front(options, hooks, upstream);
+  return new Http1Front(options, hooks, { upstream });
+}
+
+/** Where requests go, and who takes the connections that speak HTTP/2. */
+export interface FrontPartners {
+  readonly upstream: Upstream;
+  readonly h2c?: { accept(socket: Socket): void };
 }
 
 type RefusedReason = Parameters<FrontHooks["onRefused"]>[0];
 
-class Http1Front implements Front {
+export class Http1Front implements Front {
   #options: FrontOptions;
   #hooks: FrontHooks;
-  #upstream: Upstream;
+  #partners: FrontPartners;
   #servers: Server[] = [];
   #connections = new Map<Duplex, ClientConnection>();
   #open = 0;
   #isStopping = false;
   #onDrained: (() => void)[] = [];
 
-  constructor(options: FrontOptions, hooks: FrontHooks, upstream: Upstream) {
+  constructor(options: FrontOptions, hooks: FrontHooks, partners: FrontPartners) {
     this.#options = options;
     this.#hooks = hooks;
-    this.#upstream = upstream;
+    this.#partners = partners;
   }
 
   get open(): number {
@@ -129,7 +136,8 @@ class Http1Front implements Front {
   }
 
   #listenTo(server: Server): void {
-    server.on("connection", (socket: Socket) => this.#onConnection(socket));
+    server.prependListener("connection", (socket: Socket) => this.#onConnection(socket));
+    if (this.#partners.h2c !== undefined) this.#sniffConnections(server, this.#partners.h2c);
     server.on("request", (request, response) => this.#dispatch({ request, response }, "plain"));
     server.on("checkContinue", (request, response) =>
       this.#dispatch({ request, response }, "plain"),
@@ -140,6 +148,21 @@ class Http1Front implements Front {
     server.on("upgrade", (request, socket, first) => this.#onUpgrade(request, socket, first));
     server.on("connect", (_request, socket) => this.#refuseBytes("malformed_request", socket));
     server.on("clientError", (error, socket) => this.#onClientError(error, socket));
+  }
+
+  /** Puts the look at the first bytes before everything that listens for connections. */
+  #sniffConnections(server: Server, h2c: { accept(socket: Socket): void }): void {
+    const http1 = server.listeners("connection");
+    server.removeAllListeners("connection");
+    server.on("connection", (socket: Socket) =>
+      sniffProtocol(socket, {
+        timeoutMs: this.#options.headTimeoutMs,
+        onH2c: () => h2c.accept(socket),
+        onOther: () => {
+          for (const listener of http1) listener.call(server, socket);
+        },
+      }),
+    );
   }
 
   #onConnection(socket: Socket): void {
@@ -156,7 +179,7 @@ class Http1Front implements Front {
     if (read === undefined) return this.#refuse("malformed_request", messages);
     const exchange = new Http1Exchange(read, messages, {
       connection,
-      upstream: this.#upstream,
+      upstream: this.#partners.upstream,
       replayBytes: this.#options.replayBytes,
       isStopping: this.#stopping,
       onClosed: this.#onClosed,

@@ -65,6 +65,11 @@ export function readRequestHead(
   return { head, framing, upgradeSpelling };
 }
 
+/** Whether the text may stand for a host and port; empty is allowed. */
+export function isHostText(text: string): boolean {
+  return HOST.test(text);
+}
+
 /** Whether this head announces a body, for the decision to hand the connection over. */
 export function announcesBody(rawHeaders: readonly string[]): boolean {
   const { codings, lengths, length } = collectMarks(rawHeaders);
@@ -133,7 +138,8 @@ function requestFraming(marks: Marks, httpVersion: string): BodyFraming | undefi
   return { kind: "length", length: Number(length) };
 }
 
-function declaredLength(framing: BodyFraming): number {
+/** As the handler sees it: -1 unknown, 0 none. */
+export function declaredLength(framing: BodyFraming): number {
   if (framing.kind === "length") return framing.length;
   return framing.kind === "chunked" ? -1 : 0;
 }

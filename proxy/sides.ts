@@ -65,6 +65,7 @@ export interface ClientSide {
 
 /** One request on its way to an upstream. */
 export interface UpstreamRequest {
+  readonly protocol: "http1" | "h2c";
   readonly host: string;
   readonly port: number;
   readonly localAddress: string;
@@ -82,6 +83,8 @@ export interface UpstreamRequest {
 /** Why an upstream stream ended without a complete answer. */
 export type UpstreamFailure =
   | { readonly kind: "connect"; readonly failure: ConnectFailure; readonly message: string }
+  /** The upstream says that it has not looked at the request (HTTP/2 only). */
+  | { readonly kind: "unprocessed"; readonly message: string }
   | { readonly kind: "broken"; readonly message: string }
   | { readonly kind: "bad"; readonly message: string };
 

@@ -3,6 +3,7 @@
  * exists only while it has idle connections, and those have an end, so the pools of hosts that are
  * gone vanish by themselves.
  */
+import { H2cUpstream } from "./h2c-upstream.ts";
 import type { UpstreamRequest, UpstreamStream } from "./sides.ts";
 import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamOptions } from "./types.ts";
@@ -35,27 +36,31 @@ class PooledUpstream implements Upstream, ConnectionOwner {
   #pools = new Map<string, UpstreamConnection[]>();
   #idle = 0;
   #isClosed = false;
+  #h2c: H2cUpstream;
   #sweeper: NodeJS.Timeout | undefined;
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
+    this.#h2c = new H2cUpstream(options.idleMs);
   }
 
   get idle(): number {
-    return this.#idle;
+    return this.#idle + this.#h2c.idle;
   }
 
   get pools(): number {
-    return this.#pools.size;
+    return this.#pools.size + this.#h2c.pools;
   }
 
   open(request: UpstreamRequest): UpstreamStream {
     const key = `${request.host}:${request.port}:${request.localAddress}`;
+    if (request.protocol === "h2c") return this.#h2c.open(key, request);
     return this.#take(key) ?? new UpstreamConnection(key, request, this);
   }
 
   close(): void {
     this.#isClosed = true;
+    this.#h2c.close();
     for (const pool of this.#pools.values()) {
       for (const connection of pool.slice()) this.#drop(connection);
     }

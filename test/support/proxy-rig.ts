@@ -1,6 +1,7 @@
 /** A front, an upstream and a handler in one process, and a client that sees every byte. */
 import { connect, type Socket } from "node:net";
 import { withoutHopByHop } from "../../proxy/headers.ts";
+import { createFront } from "../../proxy/front.ts";
 import { createHttp1Front } from "../../proxy/http1-front.ts";
 import type {
   Attempt,
@@ -20,6 +21,8 @@ export interface RigOptions {
   readonly attempt?: Partial<Attempt>;
   /** Replaces the default handler. */
   readonly onExchange?: (exchange: Exchange, rig: Rig) => void;
+  /** `both` serves HTTP/1.1 and h2c on one port. */
+  readonly protocols?: "http1" | "both";
   readonly front?: Partial<FrontOptions>;
   readonly upstream?: Partial<UpstreamOptions>;
 }
@@ -46,7 +49,8 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   const ends: AttemptEnd[] = [];
   const reused: boolean[] = [];
   const handle = options.onExchange ?? ((exchange: Exchange) => forwardOnce(exchange, options));
-  const front = createHttp1Front(
+  const create = options.protocols === "both" ? createFront : createHttp1Front;
+  const front = create(
     {
       maxHeadBytes: 65_536,
       headTimeoutMs: 5_000,

@@ -1,0 +1,29 @@
+/**
+ * One port for HTTP/1.1 and h2c: the first bytes of a connection tell which it speaks, as on
+ * stock's ports.
+ */
+import { createH2cFront } from "./h2c-front.ts";
+import { Http1Front } from "./http1-front.ts";
+import type { Front, FrontHooks, FrontOptions } from "./types.ts";
+import type { Upstream } from "./upstream.ts";
+
+export function createFront(options: FrontOptions, hooks: FrontHooks, upstream: Upstream): Front {
+  const h2c = createH2cFront(options, hooks, upstream);
+  const http1 = new Http1Front(options, hooks, { upstream, h2c });
+  return {
+    listen: (where) => http1.listen(where),
+    stopAccepting: () => {
+      http1.stopAccepting();
+      h2c.stopAccepting();
+    },
+    drained: async () => {
+      await Promise.all([http1.drained(), h2c.drained()]);
+    },
+    close: async () => {
+      await Promise.all([http1.close(), h2c.close()]);
+    },
+    get open() {
+      return http1.open + h2c.open;
+    },
+  };
+}
