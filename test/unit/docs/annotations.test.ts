@@ -12,7 +12,7 @@ import {
   STOCK_KEYS,
 } from "../../../common/contracts/annotations.ts";
 import { LOCAL_DEFAULTS } from "../../../local/settings-check.ts";
-import { quotedIn, readPage, rowsOf } from "./tables.ts";
+import { quotedIn, readPage, rowsOf, sorted } from "./tables.ts";
 
 const page = readPage("annotations.md");
 
@@ -54,13 +54,13 @@ function faultsOf(path: string, text: string): readonly string[] {
 
 describe("docs/reference/annotations.md: keys", () => {
   it("lists exactly the stock scaling keys", () => {
-    expect(stockRows.map(([name]) => name).toSorted()).toEqual(Object.keys(STOCK_KEYS).toSorted());
+    expect(sorted(stockRows.map(([name]) => name))).toEqual(sorted(Object.keys(STOCK_KEYS)));
   });
 
   it("lists exactly the older spellings", () => {
     const paragraph = /^Read too,.*?\n\n/ms.exec(page)?.[0] ?? "";
     const aliases = Object.values(STOCK_KEYS).filter((alias) => alias !== null);
-    expect(quotedIn(paragraph).toSorted()).toEqual(aliases.toSorted());
+    expect(sorted(quotedIn(paragraph))).toEqual(sorted(aliases));
   });
 
   it("lists exactly the keys of serving", () => {
@@ -76,12 +76,12 @@ describe("docs/reference/annotations.md: keys", () => {
       name,
       where === "live" ? "yes" : "no",
     ]);
-    expect(documented.toSorted()).toEqual(built.toSorted());
+    expect(sorted(documented)).toEqual(sorted(built));
   });
 
   it("says of exactly those keys that they are not in effect", () => {
     const documented = ownRows.filter((cells) => cells[4] === "no").map(([name]) => name);
-    expect(documented.toSorted()).toEqual(NOT_IN_EFFECT_YET.toSorted());
+    expect(sorted(documented)).toEqual(sorted(NOT_IN_EFFECT_YET));
   });
 });
 
@@ -128,7 +128,7 @@ describe("docs/reference/annotations.md: values", () => {
     const row = ownRows.find(([name]) => name === "load-balancing");
     const fault = faultsOf(`${PILOTLIGHT_PREFIX}load-balancing`, "x").join();
     const accepted = /must be one of ([^\n]*), or empty/.exec(fault)?.[1]?.split(", ") ?? [];
-    expect(quotedIn(row?.[2] ?? "").toSorted()).toEqual(accepted.toSorted());
+    expect(sorted(quotedIn(row?.[2] ?? ""))).toEqual(sorted(accepted));
   });
 });
 
@@ -143,7 +143,7 @@ describe("docs/reference/annotations.md: spec fields", () => {
       idleTimeoutSeconds: 1e9,
     } satisfies Partial<SettingsInput>;
     const faults = read({}, huge).errors.map((error) => /template\.spec\.(\w+)$/.exec(error)?.[1]);
-    expect(rows.map(([name]) => name).toSorted()).toEqual(faults.toSorted());
+    expect(sorted(rows.map(([name]) => name))).toEqual(sorted(faults));
   });
 
   it.each(rows.map(([name = "", value = ""]) => ({ name, range: quotedIn(value)[0] ?? "" })))(

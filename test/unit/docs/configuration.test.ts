@@ -6,9 +6,9 @@ import { readActivatorConfig } from "../../../activator/config.ts";
 import { readClusterDefaults } from "../../../autoscaler/core/settings/config-maps.ts";
 import { PLATFORM_DEFAULTS, STOCK_DEFAULTS } from "../../../autoscaler/core/settings/defaults.ts";
 import { containerEnvironment, sidecarEnvironment } from "../../../local/pod-environment.ts";
-import { PLAN, PLACE } from "./pod-fixture.ts";
+import { PLACE, podPlan } from "./pod-fixture.ts";
 import { readQueueProxyConfig } from "../../../queue-proxy/config.ts";
-import { quotedIn, readPage, rowsOf } from "./tables.ts";
+import { quotedIn, readPage, rowsOf, sorted } from "./tables.ts";
 
 const page = readPage("configuration.md");
 type Env = Readonly<Record<string, string | undefined>>;
@@ -56,12 +56,12 @@ describe.each([
 
   it("lists exactly the variables that are read", () => {
     const names = rows.map(({ name }) => name);
-    expect(names.toSorted()).toEqual(asked(read, needed).toSorted());
+    expect(sorted(names)).toEqual(sorted(asked(read, needed)));
   });
 
   it("marks exactly those as required without which it does not start", () => {
     const required = rows.filter(({ isRequired }) => isRequired).map(({ name }) => name);
-    expect(required.toSorted()).toEqual(Object.keys(needed).toSorted());
+    expect(sorted(required)).toEqual(sorted(Object.keys(needed)));
     for (const name of required) {
       expect(() => read({ ...needed, [name]: undefined })).toThrow(`${name}: is not set`);
     }
@@ -102,14 +102,14 @@ describe("docs/reference/configuration.md: local mode", () => {
       return [...text.matchAll(/\benv(?:\["|\.)([A-Z][A-Z_]+)\b/g)].map((match) => match[1] ?? "");
     });
     const documented = rowsOf(page, "Local mode and the npm scripts").map(([name]) => name);
-    expect(documented.toSorted()).toEqual([...new Set(names)].toSorted());
+    expect(sorted(documented)).toEqual(sorted([...new Set(names)]));
   });
 
   it("lists exactly what a container gets", () => {
     const host = { env: {}, ingressUrl: "http://127.0.0.1:8080", compileCache: "/cache" };
-    const given = Object.keys(containerEnvironment(PLAN, PLACE, host));
+    const given = Object.keys(containerEnvironment(podPlan(), PLACE, host));
     const documented = rowsOf(page, "What a container gets").map(([name]) => name);
-    expect(documented.toSorted()).toEqual(given.toSorted());
+    expect(sorted(documented)).toEqual(sorted(given));
   });
 
   it("lists exactly what a container does not inherit", () => {
@@ -119,18 +119,18 @@ describe("docs/reference/configuration.md: local mode", () => {
       words.map((word) => [word.endsWith("_") ? `${word}X` : word, "1"]),
     );
     const host = { env: { ...env, MINE: "1" }, ingressUrl: "", compileCache: "" };
-    const given = containerEnvironment(PLAN, PLACE, host);
+    const given = containerEnvironment(podPlan(), PLACE, host);
     for (const name of Object.keys(env)) expect(given[name], name).not.toBe("1");
     expect(given["MINE"]).toBe("1");
   });
 
   it("lists exactly what the sidecar is given and does not read", () => {
     const extras = { compileCache: "/cache", gatePort: 1, path: "/bin" };
-    const given = Object.keys(sidecarEnvironment(PLAN, PLACE, extras));
+    const given = Object.keys(sidecarEnvironment(podPlan(), PLACE, extras));
     const read = new Set([...asked(readQueueProxyConfig, SIDECAR), "PATH", "NODE_COMPILE_CACHE"]);
     const paragraph = /^Given by Knative and not read:.*?\n\n/ms.exec(page)?.[0] ?? "";
     const unread = given.filter((name) => !read.has(name));
-    expect(quotedIn(paragraph).toSorted()).toEqual(unread.toSorted());
+    expect(sorted(quotedIn(paragraph))).toEqual(sorted(unread));
   });
 });
 
@@ -155,7 +155,7 @@ describe("docs/reference/configuration.md: defaults of a cluster", () => {
     const source = readFileSync(join(ROOT, "autoscaler/core/settings/config-maps.ts"), "utf8");
     const tables = source.slice(0, source.indexOf("export function readClusterDefaults"));
     const keys = [...tables.matchAll(/^ {2}"([a-z./-]+)": /gm)].map((match) => match[1]);
-    expect(rows.map(([key]) => key).toSorted()).toEqual(keys.toSorted());
+    expect(sorted(rows.map(([key]) => key))).toEqual(sorted(keys));
   });
 
   it.each([

@@ -1,43 +1,28 @@
 /** A pod of local mode as plain data, for tests that look at what its processes are given. */
-import { DEFAULT_READINESS } from "../../../local/probe-reader.ts";
+import { parseServiceFile } from "../../../local/service-files.ts";
 import type { PodPlace, PodPlan } from "../../../local/pod-types.ts";
 
-export const PLAN: PodPlan = {
-  key: "default/echo-00001",
-  namespace: "default",
-  service: "echo",
-  configuration: "echo",
-  revision: "echo-00001",
-  card: "default",
-  launch: {
-    kind: "process",
-    command: "node",
-    args: ["server.ts"],
-    cwd: "/",
-    shown: "node server.ts",
-  },
-  template: {
-    annotations: {},
-    containerConcurrency: 1,
-    timeoutSeconds: 900,
-    responseStartTimeoutSeconds: 0,
-    idleTimeoutSeconds: 0,
-    container: {
-      name: "user-container",
-      image: "example",
-      command: [],
-      args: [],
-      workingDir: "",
-      env: {},
-      containerPort: 8080,
-      protocol: "http1",
-      readiness: DEFAULT_READINESS,
-      startup: null,
-      liveness: null,
-      wantsGpu: false,
-    },
-  },
-};
+const FILE = `
+apiVersion: serving.knative.dev/v1
+kind: Service
+metadata: { name: echo }
+spec: { template: { spec: { containers: [{ image: example }] } } }
+`;
+
+export function podPlan(): PodPlan {
+  const [service] = parseServiceFile("/service.yaml", FILE, {}).services;
+  if (service === undefined) throw new Error("the service file of this test is faulty");
+  return {
+    key: "default/echo-00001",
+    namespace: service.namespace,
+    service: service.name,
+    configuration: service.name,
+    revision: "echo-00001",
+    card: "default",
+    launch: { kind: "process", command: "node", args: [], cwd: "/", shown: "node" },
+    template: service.template,
+  };
+}
 
 export const PLACE: PodPlace = {
   uid: "00000000-0000-0000-0000-000000000001",

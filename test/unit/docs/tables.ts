@@ -25,3 +25,12 @@ export function rowsOf(text: string, heading: string): string[][] {
 export function quotedIn(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
 }
+
+/** In the order of their text, for comparing lists whose order says nothing. */
+export function sorted<T>(items: Iterable<T>): T[] {
+  return [...items].toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
+}
+
+function keyOf(item: unknown): string {
+  return JSON.stringify(item);
+}
