@@ -7,14 +7,19 @@ import { Redis } from "ioredis";
 import type { RedisOptions } from "ioredis";
 import { PlatformError, errorText } from "../common/errors.ts";
 import type { Random } from "../common/random.ts";
-import type { Logger } from "../foundation/logger.ts";
+
+/** What the store needs of a logger; the one in `foundation/` fits. */
+export interface StoreLogger {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
 
 export interface ClientOptions {
   /** `redis://[user:password@]host:port[/db]`, `rediss://` for TLS. */
   readonly url: string;
   /** Jitter between reconnects. */
   readonly random: Random;
-  readonly logger?: Logger | undefined;
+  readonly logger?: StoreLogger | undefined;
   /** Longest wait of one call for the store, reconnects included. */
   readonly timeoutMs: number;
 }
@@ -58,7 +63,7 @@ export function createClient(options: ClientOptions): Redis {
 }
 
 /** One line per change, not one per failed attempt. */
-export function logConnection(client: Redis, logger: Logger | undefined, name: string): void {
+export function logConnection(client: Redis, logger: StoreLogger | undefined, name: string): void {
   let isUp = true;
   client.on("error", (error: Error) => {
     if (isUp) logger?.warn("store connection lost", { connection: name, error });

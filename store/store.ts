@@ -4,8 +4,8 @@
  */
 import { createRandom } from "../common/random.ts";
 import type { Random } from "../common/random.ts";
-import type { Logger } from "../foundation/logger.ts";
 import { createClient } from "./client.ts";
+import type { StoreLogger } from "./client.ts";
 import { createKeys } from "./keys.ts";
 import { loadScripts } from "./load-scripts.ts";
 import type { ScriptLibrary } from "./load-scripts.ts";
@@ -23,7 +23,7 @@ export interface StoreOptions {
   readonly prefix?: string;
   /** Whose assignments are subscribed to; needed by `onAssignment`. */
   readonly activatorId?: string;
-  readonly logger?: Logger;
+  readonly logger?: StoreLogger;
   /** Longest wait of one call for the store, reconnects included; default 2 s. */
   readonly timeoutMs?: number;
   /** Time of all scripts in us, for tests; default the server's. */
