@@ -1,5 +1,5 @@
 /** The data port: limits of the front and of the pool towards the container, with their reasons. */
-import { createHttp1Front } from "../proxy/http1-front.ts";
+import { createFront } from "../proxy/front.ts";
 import type { Front, FrontHooks } from "../proxy/types.ts";
 import { createUpstream } from "../proxy/upstream.ts";
 import type { QueueProxyConfig } from "./config.ts";
@@ -21,7 +21,7 @@ export function createDataFront(hooks: FrontHooks, config: QueueProxyConfig): Fr
     idleMs: CONTAINER_IDLE_MS,
     maxIdlePerHost: containerConcurrency === 0 ? UNLIMITED_POOL : containerConcurrency,
   });
-  return createHttp1Front(
+  return createFront(
     {
       maxHeadBytes: MAX_HEAD_BYTES,
       headTimeoutMs: HEAD_TIMEOUT_MS,
