@@ -34,6 +34,7 @@ import { Revisions } from "./revisions.ts";
 import { renderPushMetrics } from "./routes/push.ts";
 import type { PushCounters } from "./routes/push.ts";
 import { createPushServer } from "./server.ts";
+import { Witness } from "./witness.ts";
 
 /** Longer than the idle time of the usual ingresses (Envoy: 60 s), so that they close first. */
 const CLIENT_KEEP_ALIVE_MS = 75_000;
@@ -103,8 +104,9 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
     marksOf: (uid) => routing.intake.marksOf(uid),
   });
   const health: Health = { stopping: "" };
+  const witness = new Witness({ store, probe: probeTarget, ...routing });
   const entrance = createEntrance({
-    parts: { ...dispatchOptions(options), ...routing, coldStarts, upgraded },
+    parts: { ...dispatchOptions(options), ...routing, witness, coldStarts, upgraded },
     revisions: routing.revisions,
     nameRevision: options.nameRevision(random),
     unhealthy: () => health.stopping,
@@ -183,15 +185,10 @@ function frontOptions(config: ActivatorConfig): FrontOptions {
 /** What a dispatch takes from the options as it is. */
 function dispatchOptions({
   config,
-  store,
   clock,
   logger,
-}: ActivatorOptions): Omit<
-  DispatchParts,
-  "hold" | "returns" | "degraded" | "coldStarts" | "upgraded"
-> {
+}: ActivatorOptions): Omit<DispatchParts, "hold" | "witness" | "coldStarts" | "upgraded"> {
   return {
-    store,
     clock,
     logger,
     surroundings: config.runFolder === "" ? "cluster" : "local",

@@ -2,20 +2,16 @@
 import type { Clock } from "../common/clock.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { Exchange } from "../proxy/types.ts";
-import type { RoutingStore } from "../store/types.ts";
 import type { ColdStarts } from "./cold-starts.ts";
 import type { Surroundings } from "./core/forward-headers.ts";
 import type { RequestTimer } from "./core/request-timer.ts";
-import type { DegradedMode } from "./degraded.ts";
 import type { Hold } from "./hold.ts";
 import type { RevisionMetrics } from "./metrics.ts";
-import type { Returns } from "./returns.ts";
+import type { Witness } from "./witness.ts";
 
 export interface DispatchParts {
-  readonly store: RoutingStore;
   readonly hold: Hold;
-  readonly degraded: DegradedMode;
-  readonly returns: Returns;
+  readonly witness: Witness;
   readonly coldStarts: ColdStarts;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -24,7 +24,7 @@ import { findHeader } from "./core/caller-headers.ts";
 import { WaitClock, timeoutReason } from "./core/deadlines.ts";
 import { refusalMessage, retryAfterS } from "./core/explain.ts";
 import { answerHeaders, attemptHeaders, forwardedHeaders } from "./core/forward-headers.ts";
-import type { Evidence, Outcome, RequestFacts, Verdict } from "./core/retry.ts";
+import type { RequestFacts, Verdict } from "./core/retry.ts";
 import { judgeAttempt, mustIntercept } from "./core/retry.ts";
 import { ownHeaders } from "./core/own-headers.ts";
 import { RequestTimer } from "./core/request-timer.ts";
@@ -106,7 +106,7 @@ export class Dispatch implements TicketHolder {
       // A fault of ours must not take the other requests of this process with it.
       this.#parts.logger.error("request not forwarded", { revision: entry.key, error });
       this.#forwarding = false;
-      this.#leave("error", 0);
+      this.#leave({ evidence: "none", outcome: "error" }, 0);
       this.#answer("upstream_reset");
     }
   }
@@ -189,21 +189,9 @@ export class Dispatch implements TicketHolder {
     const reason = end.kind === "intercepted" ? findHeader(end.headers, REASON_HEADER) : "";
     const verdict = judgeAttempt(end, reason, this.#facts());
     this.#forwarding = false;
-    this.#tell(lease, verdict.evidence);
     if (verdict.outcome !== "not-delivered") this.#delivered += 1;
-    this.#leave(verdict.outcome, "status" in end ? end.status : 0);
+    this.#leave(verdict, "status" in end ? end.status : 0);
     this.#carryOn(lease, verdict, end);
-  }
-
-  /** Before the slot goes back, so that no waiting request is sent where this one failed. */
-  #tell(lease: Lease, evidence: Evidence): void {
-    if (evidence === "none") return;
-    const { store, degraded } = this.#parts;
-    if (degraded.active) return degraded.failed(lease.targetUid);
-    store
-      .reportEvidence(this.#request.entry.key, lease.targetUid, lease.leaseId, evidence)
-      // The store is away: the next request there finds the same, and so do heartbeats.
-      .catch(() => {});
   }
 
   #carryOn(lease: Lease, verdict: Verdict, end: AttemptEnd): void {
@@ -237,23 +225,22 @@ export class Dispatch implements TicketHolder {
     this.#acquire(Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#repeats));
   }
 
-  #leave(outcome: Outcome, status: number): void {
+  #leave(verdict: Pick<Verdict, "evidence" | "outcome">, status: number): void {
     const lease = this.#lease;
     if (lease === undefined) return;
     this.#lease = undefined;
-    const serviceMs = Math.max(0, this.#parts.clock.now() - this.#timer.grantedAt);
-    this.#parts.returns.release(this.#request.entry, lease.leaseId, {
-      outcome,
-      status,
-      serviceMs: outcome === "not-delivered" ? 0 : serviceMs,
-    });
+    const { evidence, outcome } = verdict;
+    const ranMs = Math.max(0, this.#parts.clock.now() - this.#timer.grantedAt);
+    const serviceMs = outcome === "not-delivered" ? 0 : ranMs;
+    const release = { outcome, status, serviceMs };
+    this.#parts.witness.leave({ entry: this.#request.entry, lease, evidence, release });
   }
 
   #clientGone(): void {
     if (this.#ended || this.#forwarding) return;
     if (this.#ticket !== undefined) this.#parts.hold.cancel(this.#ticket);
     // Nothing runs under a lease that was granted but not used yet.
-    this.#leave("not-delivered", 0);
+    this.#leave({ evidence: "none", outcome: "not-delivered" }, 0);
     this.#finish(0, true);
   }
 

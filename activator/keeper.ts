@@ -8,7 +8,7 @@ import type { RoutingStore, SweepResult } from "../store/types.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { DegradedMode } from "./degraded.ts";
 import type { Hold } from "./hold.ts";
-import type { ProbeTarget } from "./probe-target.ts";
+import type { Probe, ProbeTarget } from "./probe-target.ts";
 import type { PushIntake } from "./push-intake.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 import type { Revisions } from "./revisions.ts";
@@ -31,7 +31,7 @@ export interface KeeperOptions {
   readonly activatorId: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly probe: (target: ProbeTarget) => Promise<boolean>;
+  readonly probe: Probe;
 }
 
 export class Keeper {
@@ -148,8 +148,8 @@ export class Keeper {
     if (this.#probing.has(target.targetUid)) return;
     this.#probing.add(target.targetUid);
     try {
-      const passed = await probe(target);
-      await store.reportProbe(entry.key, target.targetUid, passed);
+      const result = await probe(target);
+      await store.reportProbe(entry.key, target.targetUid, result === "passed");
     } catch (error) {
       logger.warn("probe result not stored", { revision: entry.key, error });
     } finally {

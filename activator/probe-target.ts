@@ -18,8 +18,13 @@ export interface ProbeTarget {
   readonly address: string;
 }
 
+/** `refused`: the sidecar lives and says no. `silent`: nobody answered. */
+export type ProbeResult = "passed" | "refused" | "silent";
+
+export type Probe = (target: ProbeTarget) => Promise<ProbeResult>;
+
 /** Never rejects: anything but 200 with the word is a failed probe. */
-export function probeTarget(target: ProbeTarget): Promise<boolean> {
+export function probeTarget(target: ProbeTarget): Promise<ProbeResult> {
   return new Promise((resolve) => {
     const probe = request(
       `http://${target.address}/healthz`,
@@ -38,16 +43,19 @@ export function probeTarget(target: ProbeTarget): Promise<boolean> {
         response.on("data", (chunk: string) => {
           if (body.length <= PROBE_WORD.length) body += chunk;
         });
-        response.on("end", () => resolve(response.statusCode === 200 && body === PROBE_WORD));
-        response.on("error", () => resolve(false));
+        response.on("end", () => {
+          const isPassed = response.statusCode === 200 && body === PROBE_WORD;
+          resolve(isPassed ? "passed" : "refused");
+        });
+        response.on("error", () => resolve("silent"));
       },
     );
     const deadline = setTimeout(() => probe.destroy(), PROBE_TIMEOUT_MS);
     probe.on("close", () => {
       clearTimeout(deadline);
-      resolve(false);
+      resolve("silent");
     });
-    probe.on("error", () => resolve(false));
+    probe.on("error", () => resolve("silent"));
     probe.end();
   });
 }

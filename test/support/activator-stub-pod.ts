@@ -36,6 +36,8 @@ export type Manner =
   | "wrong_target"
   | "container_exited"
   | "reset"
+  /** Killed, but its sockets are still there: whatever comes is taken and lost, probes too. */
+  | "dying"
   | "hang";
 
 const STATUS = { pod_full: 503, draining: 503, wrong_target: 421, container_exited: 502 } as const;
@@ -160,7 +162,7 @@ export class StubPod {
     const wanted = incoming.headers[TARGET_UID_HEADER];
     const manner = wanted === this.uid || wanted === undefined ? this.manner : "wrong_target";
     if (manner === "serve" || manner === "hang") return false;
-    if (manner === "reset") incoming.socket.resetAndDestroy();
+    if (manner === "reset" || manner === "dying") incoming.socket.resetAndDestroy();
     else {
       answer.writeHead(STATUS[manner], { [REASON_HEADER]: manner });
       answer.end(`${manner}\n`);
@@ -169,7 +171,7 @@ export class StubPod {
   }
 
   async #serve(incoming: IncomingMessage, answer: ServerResponse): Promise<void> {
-    if (incoming.headers["k-network-probe"] === "queue") {
+    if (incoming.headers["k-network-probe"] === "queue" && this.manner !== "dying") {
       this.probes += 1;
       answer.end("queue");
       return;

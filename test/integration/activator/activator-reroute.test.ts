@@ -126,6 +126,21 @@ describe("nobody knows whether it ran", () => {
     expect(podOf(await call(activator.dataUrl, "/", { ...POST, headers }))).toBe(good.uid);
   });
 
+  it("costs one POST when a pod is killed, not the one that waits behind it too", async () => {
+    const other = await bench.activator();
+    const [dying, spare] = [await bench.pod(), await bench.pod()];
+    await dying.register(activator.push);
+    dying.manner = "dying";
+    const replies = [call(activator.dataUrl, "/", POST), call(other.dataUrl, "/", POST)];
+    const first = await Promise.race(replies);
+    expect(first.headers["pilotlight-reason"]).toBe("upstream_reset");
+    await eventually(async () => (await stateOf(dying)) === "quarantined");
+    await spare.register(activator.push);
+    const statuses = (await Promise.all(replies)).map(({ status }) => status);
+    expect(statuses.toSorted((one, other) => one - other)).toEqual([200, 502]);
+    expect(spare.hits).toBe(1);
+  });
+
   it("ends after three deliveries", async () => {
     const pods = [await bench.pod(), await bench.pod(), await bench.pod(), await bench.pod()];
     for (const pod of pods) {
