@@ -60,7 +60,7 @@ function reproductionRow(trace: TraceName, setting: Setting): TableRow {
     "RR+FCFS P50": p50Of(baseline),
     "RR+FCFS P95": p95Of(baseline),
     "RR+PQ P95": p95Of(run(trace, { ...ROUND_ROBIN, order: "pq" }, setting)),
-    "WB+FCFS P95": p95Of(run(trace, { ...PAPER, order: "fifo" }, setting)),
+    "WB+FCFS P95": p95Of(run(trace, { ...PAPER, order: "fifo", alpha: best.alpha }, setting)),
     "WB+PQ P50": p50Of(best.runs),
     "WB+PQ P95": p95Of(best.runs),
     bestAlpha: best.alpha,

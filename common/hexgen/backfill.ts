@@ -28,9 +28,7 @@ export function nextFitting<T extends WaitingEntry>(
   const passes = head.passedOver ?? 0;
   if (passes >= MOST_PASSES || queue.isStarved(head, now)) return undefined;
   const depth = isTight(head, now) ? DEPTH_BEHIND_TIGHT : DEPTH;
-  const passing = queue
-    .best(now, depth)
-    .find((entry) => entry !== head && entry.orderClass === head.orderClass && fits(entry));
+  const passing = queue.findBest(head.orderClass, depth, (entry) => entry !== head && fits(entry));
   if (passing !== undefined) head.passedOver = passes + 1;
   return passing;
 }

@@ -2,8 +2,9 @@
  * Choice of a target for engines that batch. Solo service times overstate what a call costs such an
  * engine: its decode steps are shared with the batch. Here a call costs its prefill, which nobody
  * shares, and its part of the decode steps, by the part of the key-value cache that it occupies.
- * On top of speed and load, a call prefers the cards that are comparatively good at it: long
- * answers go where the cache is roomy, long prompts where prefill is fast. Like `wb`, the score
+ * That is the load of a card. Its speed for a call is the solo time, as in `wb`; and on a busy pool
+ * a call prefers the cards that are comparatively good at it: long answers go where the cache is
+ * roomy, long prompts where prefill is fast. Like `wb`, the score
  * falls with the load within a profile, so the head of each profile is the only candidate.
  */
 import type { CallSize, CardProfile } from "./cost.ts";
@@ -16,7 +17,7 @@ export interface BatchingCard {
 }
 
 /** Batches are rarely packed to the last token, so cache costs more than its plain part. */
-const CACHE_PRICE = 2;
+const CACHE_PRICE = 1.5;
 /** Part of a decode step that even the smallest call takes. */
 const SMALLEST_PART = 1 / 16;
 /** Share of the cache that engines fill. */
@@ -56,6 +57,8 @@ export function meanLogSpeeds(
 
 export interface BatchTarget {
   readonly ordinal: number;
+  /** Solo time of the call here. */
+  readonly serviceUs: number;
   /** `engineUs` of the call here. */
   readonly engineUs: number;
   /** Sum of `engineUs` over the calls dispatched here and not ended. */
@@ -65,9 +68,7 @@ export interface BatchTarget {
   readonly canTake: boolean;
 }
 
-/** Weight of the card's speed against its load; the alpha of this rule. */
-const SPEED_WEIGHT = 0.2;
-const ADVANTAGE_WEIGHT = 1.5;
+const ADVANTAGE_WEIGHT = 2;
 /** Bounds the advantage, so that a cached prompt does not outweigh any load. */
 const LARGEST_ADVANTAGE = 0.2;
 /** Loads below this are small: they count as parts of it, not of the largest load. */
@@ -77,13 +78,16 @@ const BUSY_LOAD_US = 20_000_000;
 const TIE = 1e-9;
 
 /** The target with the largest score; ties go to the smaller load, then to the smaller ordinal. */
-export function chooseForBatch<T extends BatchTarget>(targets: readonly T[]): T | undefined {
+export function chooseForBatch<T extends BatchTarget>(
+  targets: readonly T[],
+  alpha: number,
+): T | undefined {
   const pool = poolFigures(targets);
   let chosen: T | undefined;
   let best = -Infinity;
   for (const target of targets) {
     if (!target.canTake) continue;
-    const score = batchScore(target, pool);
+    const score = batchScore(target, alpha, pool);
     const isTie = Math.abs(score - best) <= TIE;
     if (isTie ? chosen === undefined || hasLessLoad(target, chosen) : score > best) {
       chosen = target;
@@ -94,30 +98,34 @@ export function chooseForBatch<T extends BatchTarget>(targets: readonly T[]): T 
 }
 
 export interface PoolFigures {
+  readonly smallestServiceUs: number;
   readonly smallestEngineUs: number;
   readonly smallestLoadUs: number;
   readonly largestLoadUs: number;
 }
 
 export function poolFigures(targets: Iterable<BatchTarget>): PoolFigures {
+  let smallestServiceUs = Infinity;
   let smallestEngineUs = Infinity;
   let smallestLoadUs = Infinity;
   let largestLoadUs = 0;
-  for (const { engineUs: time, loadUs } of targets) {
-    if (time < smallestEngineUs) smallestEngineUs = time;
-    if (loadUs < smallestLoadUs) smallestLoadUs = loadUs;
-    if (loadUs > largestLoadUs) largestLoadUs = loadUs;
+  for (const target of targets) {
+    smallestServiceUs = Math.min(smallestServiceUs, target.serviceUs);
+    smallestEngineUs = Math.min(smallestEngineUs, target.engineUs);
+    smallestLoadUs = Math.min(smallestLoadUs, target.loadUs);
+    largestLoadUs = Math.max(largestLoadUs, target.loadUs);
   }
-  return { smallestEngineUs, smallestLoadUs, largestLoadUs };
+  return { smallestServiceUs, smallestEngineUs, smallestLoadUs, largestLoadUs };
 }
 
-export function batchScore(target: BatchTarget, pool: PoolFigures): number {
-  const speed = pool.smallestEngineUs / target.engineUs;
-  const difference = Math.log(speed) - target.meanLogSpeed;
+/** Speed weighs alpha, load the rest; the advantage comes on top. */
+export function batchScore(target: BatchTarget, alpha: number, pool: PoolFigures): number {
+  const speed = pool.smallestServiceUs / target.serviceUs;
+  const difference = Math.log(pool.smallestEngineUs / target.engineUs) - target.meanLogSpeed;
   const advantage = Math.min(Math.max(difference, -LARGEST_ADVANTAGE), LARGEST_ADVANTAGE);
   const busy = Math.min(pool.smallestLoadUs / BUSY_LOAD_US, 1);
   const load = target.loadUs / Math.max(pool.largestLoadUs, SMALL_LOAD_US);
-  return SPEED_WEIGHT * speed + ADVANTAGE_WEIGHT * busy * advantage - (1 - SPEED_WEIGHT) * load;
+  return alpha * speed + ADVANTAGE_WEIGHT * busy * advantage - (1 - alpha) * load;
 }
 
 function hasLessLoad(left: BatchTarget, right: BatchTarget): boolean {

@@ -84,23 +84,15 @@ export class WaitingQueue<T extends WaitingEntry> {
     return now - entry.waitingSince > this.#starvationLimit;
   }
 
-  /** The best `count` calls in the order of their class and key, for bounded backfill. */
-  best(now: number, count: number): T[] {
-    this.#demote(now);
-    const found: T[] = [];
-    for (const orderClass of [0, 1] as const) {
-      const heap = this.#classes[orderClass];
-      const taken: T[] = [];
-      while (found.length + taken.length < count) {
-        const entry = this.#top(orderClass);
-        if (entry === undefined) break;
-        heap.pop();
-        taken.push(entry);
-      }
-      for (const entry of taken) heap.push(entry);
-      found.push(...taken);
-    }
-    return found;
+  /** The first accepted call among the best `count` of a class, as of the last `head`. */
+  findBest(
+    orderClass: OrderClass,
+    count: number,
+    isAccepted: (entry: T) => boolean,
+  ): T | undefined {
+    const waits = (entry: T): boolean =>
+      entry.orderClass === orderClass && this.#waiting.has(entry);
+    return this.#classes[orderClass].findBest(count, waits, isAccepted);
   }
 
   /** Takes a call out because it is admitted; it counts for the reserved share. */

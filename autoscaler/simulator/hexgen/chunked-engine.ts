@@ -15,6 +15,13 @@ export interface ChunkedEngineSettings {
   readonly overlap: number;
 }
 
+/** The prefix cache beside the running calls, in the same memory. */
+export interface EngineCache {
+  /** Tokens of the prefixes that running calls read. */
+  pinnedTokens(): number;
+  shrinkTo(roomTokens: number): void;
+}
+
 const BLOCK_TOKENS = 16;
 
 interface RunningCall {
@@ -24,6 +31,8 @@ interface RunningCall {
   written: number;
   /** Part of `prefillLeft` that the current step computes. */
   chunk: number;
+  /** Tokens that it shares with the prefix cache and does not hold itself. */
+  readonly sharedTokens: number;
 }
 
 export class ChunkedEngine implements Engine {
@@ -32,20 +41,15 @@ export class ChunkedEngine implements Engine {
   preemptions = 0;
   readonly #parts: EngineParts;
   readonly #settings: ChunkedEngineSettings;
-  readonly #releaseCache: (roomTokens: number) => void;
+  readonly #cache: EngineCache;
   #running: RunningCall[] = [];
   /** Answer tokens of preempted calls, to be computed again with the prompt. */
   readonly #writtenBefore = new Map<SimulatedCall, number>();
 
-  /** `releaseCache` tells the prefix cache how much room the running calls leave. */
-  constructor(
-    parts: EngineParts,
-    settings: ChunkedEngineSettings,
-    releaseCache: (roomTokens: number) => void,
-  ) {
+  constructor(parts: EngineParts, settings: ChunkedEngineSettings, cache: EngineCache) {
     this.#parts = parts;
     this.#settings = settings;
-    this.#releaseCache = releaseCache;
+    this.#cache = cache;
   }
 
   enqueue(call: SimulatedCall, nowUs: number): void {
@@ -58,13 +62,14 @@ export class ChunkedEngine implements Engine {
     for (const entry of this.#running) {
       if (entry.prefillLeft > 0) {
         entry.prefillLeft -= entry.chunk;
-        if (entry.prefillLeft === 0) entry.written += 1;
+        if (entry.prefillLeft === 0) this.#endPrefill(entry);
       } else {
         entry.written += 1;
       }
       if (isFinished(entry)) ended.push(entry.call);
     }
     if (ended.length > 0) this.#running = this.#running.filter((entry) => !isFinished(entry));
+    for (const call of ended) this.#parts.reached(call, "ended");
     this.#start(nowUs);
     return ended;
   }
@@ -82,7 +87,7 @@ export class ChunkedEngine implements Engine {
   #start(nowUs: number): void {
     this.#preemptOverflow();
     this.#admit(nowUs);
-    this.#releaseCache(this.#parts.card.kvTokens - this.#kvInUse());
+    this.#cache.shrinkTo(this.#parts.card.kvTokens - this.#kvInUse());
     if (this.#running.length === 0) {
       this.actionEndsAtUs = Infinity;
       return;
@@ -97,15 +102,21 @@ export class ChunkedEngine implements Engine {
       this.#parts.queue.admit(next);
       const written = this.#writtenBefore.get(next) ?? 0;
       this.#writtenBefore.delete(next);
-      const prefillLeft = next.inputTokens + written - this.#parts.startPrefill(next);
-      this.#running.push({ call: next, prefillLeft: Math.max(prefillLeft, 1), written, chunk: 0 });
+      const sharedTokens = this.#parts.startPrefill(next);
+      const prefillLeft = Math.max(next.inputTokens + written - sharedTokens, 1);
+      this.#running.push({ call: next, prefillLeft, written, chunk: 0, sharedTokens });
     }
+  }
+
+  #endPrefill(entry: RunningCall): void {
+    entry.written += 1;
+    this.#parts.reached(entry.call, "prefilled");
   }
 
   #fits(call: SimulatedCall): boolean {
     if (this.#running.length === 0) return true;
     const needed = blocks(call.inputTokens + (this.#writtenBefore.get(call) ?? 0) + 1);
-    return this.#kvInUse() + needed <= this.#parts.card.kvTokens;
+    return this.#kvInUse() + needed <= this.#roomTokens();
   }
 
   /** Distributes the step over decode tokens and prompts; returns its time. */
@@ -127,7 +138,7 @@ export class ChunkedEngine implements Engine {
   }
 
   #preemptOverflow(): void {
-    while (this.#running.length > 1 && this.#kvInUse() > this.#parts.card.kvTokens) {
+    while (this.#running.length > 1 && this.#kvInUse() > this.#roomTokens()) {
       const youngest = this.#running.pop();
       if (youngest === undefined) return;
       this.preemptions += 1;
@@ -136,9 +147,15 @@ export class ChunkedEngine implements Engine {
     }
   }
 
+  #roomTokens(): number {
+    return this.#parts.card.kvTokens - this.#cache.pinnedTokens();
+  }
+
   #kvInUse(): number {
     let tokens = 0;
-    for (const { call, written } of this.#running) tokens += blocks(call.inputTokens + written + 1);
+    for (const { call, written, sharedTokens } of this.#running) {
+      tokens += blocks(call.inputTokens - sharedTokens + written + 1);
+    }
     return tokens;
   }
 }

@@ -97,7 +97,7 @@ export class Dispatcher {
       case "repo":
         return chooseAsPublished(this.#ready, alpha);
       case "batch":
-        return chooseForBatch(this.#ready);
+        return chooseForBatch(this.#ready, alpha);
       default:
         return impossible(dispatch);
     }

@@ -29,12 +29,17 @@ export interface Engine {
   lose(): readonly SimulatedCall[];
 }
 
+/** Its prompt is computed; it has ended. */
+export type CallPoint = "prefilled" | "ended";
+
 export interface EngineParts {
   readonly card: BatchingCard;
   readonly queue: WaitingQueue<SimulatedCall>;
   readonly admission: "blocking" | "backfill";
   /** Cached tokens of a prompt whose prefill starts now; also told to remember it. */
   readonly startPrefill: (call: SimulatedCall) => number;
+  /** A call has got that far, so what it computed may serve others. */
+  readonly reached: (call: SimulatedCall, point: CallPoint) => void;
 }
 
 /** The call that may be admitted now, if any; it stays in the queue. */

@@ -4,6 +4,8 @@
  */
 import { engineUs, meanLogSpeeds } from "../../../common/hexgen/batch-dispatch.ts";
 import { serviceUs } from "../../../common/hexgen/cost.ts";
+import type { EngineCache } from "./chunked-engine.ts";
+import type { CallPoint } from "./engine.ts";
 import type { PrefixStore, Prompt } from "./prefix-memory.ts";
 import { PrefixCache, PrefixMemory } from "./prefix-memory.ts";
 import type { PoolCard, Scenario } from "./scenario.ts";
@@ -55,20 +57,31 @@ export class Estimates {
     }
   }
 
-  /** Cached tokens of a prefill that starts on a card; the card remembers the prompt. */
+  /** Cached tokens of a prefill that starts on a card. */
   startPrefill(ordinal: number, prompt: Prompt): number {
     const store = this.#stores[ordinal];
     const facts = this.table.at(prompt.stageIndex)?.facts;
     if (this.#reuse === "off" || store === undefined || facts === undefined) return 0;
     const cached = store.cachedTokens(facts, prompt);
-    store.remember(facts, prompt);
+    store.prefillStarted(facts, prompt);
     return cached;
   }
 
-  /** Room for prefixes beside the running calls of a card. */
-  releaseCache(ordinal: number, roomTokens: number): void {
+  reached(ordinal: number, prompt: Prompt, point: CallPoint): void {
+    const facts = this.table.at(prompt.stageIndex)?.facts;
+    if (this.#reuse !== "off" && facts !== undefined) {
+      this.#stores[ordinal]?.reached(facts, prompt, point);
+    }
+  }
+
+  /** The cache that a card shares with its running calls. */
+  cacheOf(ordinal: number): EngineCache {
     const store = this.#stores[ordinal];
-    if (store instanceof PrefixCache) store.shrinkTo(roomTokens);
+    if (!(store instanceof PrefixCache)) return { pinnedTokens: () => 0, shrinkTo: () => {} };
+    return {
+      pinnedTokens: () => store.pinnedTokens,
+      shrinkTo: (roomTokens) => store.shrinkTo(roomTokens),
+    };
   }
 
   #typicalCachedTokens(times: StageTimes, workflow: number, ordinal: number): number {

@@ -3,6 +3,7 @@
  * golden runs. `PrefixCache` works in blocks, has the room that running calls leave, and drops what
  * was not used for longest. A chained stage reuses most of its own workflow's previous prompt.
  */
+import type { CallPoint } from "./engine.ts";
 import type { StageFacts } from "./workload.ts";
 
 /** Part of the prompt that a chained call shares with the previous one, in percent. */
@@ -19,8 +20,8 @@ export interface Prompt {
 export interface PrefixStore {
   /** Cached tokens of the prompt if its prefill started on this card now. */
   cachedTokens(facts: StageFacts, prompt: Prompt): number;
-  /** A prefill of the prompt has started here. */
-  remember(facts: StageFacts, prompt: Prompt): void;
+  prefillStarted(facts: StageFacts, prompt: Prompt): void;
+  reached(facts: StageFacts, prompt: Prompt, point: CallPoint): void;
 }
 
 function chainedTokens(prompt: Prompt): number {
@@ -43,44 +44,87 @@ export class PrefixMemory implements PrefixStore {
     return withoutLastBlock(facts.sharedPrefixTokens, prompt);
   }
 
-  remember(facts: StageFacts, prompt: Prompt): void {
+  prefillStarted(facts: StageFacts, prompt: Prompt): void {
     this.#seenStages.add(prompt.stageIndex);
     if (facts.isChained) this.#chains.add(prompt.workflow);
   }
+
+  reached(): void {}
 }
 
 const wholeBlocks = (tokens: number): number => Math.floor(tokens / BLOCK_TOKENS) * BLOCK_TOKENS;
 
+interface CachedPrefix {
+  tokens: number;
+  /** Running calls that read it; it cannot be dropped while there are any. */
+  readers: number;
+}
+
 export class PrefixCache implements PrefixStore {
-  /** Tokens per entry; a Map keeps the order of use, oldest first. */
-  readonly #entries = new Map<string, number>();
+  /** A Map keeps the order of use, oldest first. */
+  readonly #entries = new Map<string, CachedPrefix>();
+  readonly #read = new Map<Prompt, CachedPrefix>();
   #tokens = 0;
+  #pinnedTokens = 0;
+
+  /** Tokens of the prefixes that running calls read. */
+  get pinnedTokens(): number {
+    return this.#pinnedTokens;
+  }
 
   cachedTokens(facts: StageFacts, prompt: Prompt): number {
-    const chain = facts.isChained ? this.#entries.get(chainKey(prompt)) : undefined;
-    if (chain !== undefined) return wholeBlocks(withoutLastBlock(chainedTokens(prompt), prompt));
-    const shared = this.#entries.get(stageKey(prompt)) ?? 0;
+    if (facts.isChained && this.#entries.has(chainKey(prompt))) {
+      return wholeBlocks(withoutLastBlock(chainedTokens(prompt), prompt));
+    }
+    const shared = this.#entries.get(stageKey(prompt))?.tokens ?? 0;
     return wholeBlocks(withoutLastBlock(shared, prompt));
   }
 
-  remember(facts: StageFacts, prompt: Prompt): void {
-    this.#use(stageKey(prompt), wholeBlocks(facts.sharedPrefixTokens));
+  prefillStarted(facts: StageFacts, prompt: Prompt): void {
+    this.#release(prompt);
+    const chain = facts.isChained ? this.#entries.get(chainKey(prompt)) : undefined;
+    const entry = chain ?? this.#entries.get(stageKey(prompt));
+    if (entry === undefined) return;
+    if (entry.readers === 0) this.#pinnedTokens += entry.tokens;
+    entry.readers += 1;
+    this.#read.set(prompt, entry);
+  }
+
+  /** What all calls share is there after the first prefill; a call's own prompt, once it ended. */
+  reached(facts: StageFacts, prompt: Prompt, point: CallPoint): void {
+    if (point === "prefilled") {
+      this.#use(stageKey(prompt), wholeBlocks(facts.sharedPrefixTokens));
+      return;
+    }
+    this.#release(prompt);
     if (facts.isChained) this.#use(chainKey(prompt), wholeBlocks(prompt.inputTokens));
   }
 
-  /** Drops the entries that were not used for longest until the rest fits. */
+  /** Drops the prefixes that nobody reads and were not used for longest, until the rest fits. */
   shrinkTo(roomTokens: number): void {
-    for (const [key, tokens] of this.#entries) {
+    for (const [key, entry] of this.#entries) {
       if (this.#tokens <= roomTokens) return;
+      if (entry.readers > 0) continue;
       this.#entries.delete(key);
-      this.#tokens -= tokens;
+      this.#tokens -= entry.tokens;
     }
   }
 
+  #release(prompt: Prompt): void {
+    const entry = this.#read.get(prompt);
+    if (entry === undefined) return;
+    this.#read.delete(prompt);
+    entry.readers -= 1;
+    if (entry.readers === 0) this.#pinnedTokens -= entry.tokens;
+  }
+
   #use(key: string, tokens: number): void {
-    this.#tokens += tokens - (this.#entries.get(key) ?? 0);
+    const entry = this.#entries.get(key) ?? { tokens: 0, readers: 0 };
+    this.#tokens += tokens - entry.tokens;
+    if (entry.readers > 0) this.#pinnedTokens += tokens - entry.tokens;
+    entry.tokens = tokens;
     this.#entries.delete(key);
-    this.#entries.set(key, tokens);
+    this.#entries.set(key, entry);
   }
 }
 

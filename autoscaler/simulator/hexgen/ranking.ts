@@ -2,6 +2,7 @@
  * Budget, rest and order key of the calls of a stage, by the product's rules, and the two variants
  * of them that the benchmark compares.
  */
+import type { QueueOrder } from "../../../common/contracts/routing.ts";
 import { planStage } from "../../../common/hexgen/workflow.ts";
 import type { Template } from "../../../common/hexgen/template.ts";
 import type { StagePlan } from "../../../common/hexgen/workflow.ts";
@@ -20,6 +21,11 @@ export interface RankedWorkflow {
 
 /** Lost calls of the variant `fixed-class` stand behind all others: beyond any instant in us. */
 const BEHIND_ALL_US = 2 ** 50;
+
+/** Order of the queues: `fixed-class` has a static key, so nothing crosses and no share is reserved. */
+export function queueOrder(policy: SimulatedPolicy): QueueOrder {
+  return policy.variant === "fixed-class" ? "edf_wf" : policy.order;
+}
 
 export class Ranking {
   readonly #table: StageTable;

@@ -12,7 +12,7 @@ import { Dispatcher } from "./dispatcher.ts";
 import type { Engine, EngineParts, SimulatedCall } from "./engine.ts";
 import { Estimates } from "./estimates.ts";
 import type { RankedWorkflow } from "./ranking.ts";
-import { Ranking } from "./ranking.ts";
+import { queueOrder, Ranking } from "./ranking.ts";
 import { Realism } from "./realism.ts";
 import { ReferenceEngine } from "./reference-engine.ts";
 import type { Scenario } from "./scenario.ts";
@@ -76,9 +76,10 @@ class Simulation {
     this.#engines = pool.map((card, ordinal) =>
       this.#createEngine(ordinal, {
         card,
-        queue: new WaitingQueue<SimulatedCall>({ order: policy.order }),
+        queue: new WaitingQueue<SimulatedCall>({ order: queueOrder(policy) }),
         admission: policy.admission ?? "blocking",
         startPrefill: (call) => this.#estimates.startPrefill(ordinal, call),
+        reached: (call, point) => this.#estimates.reached(ordinal, call, point),
       }),
     );
     const baseUs = baseSloUs(workflowClass, pool);
@@ -108,9 +109,7 @@ class Simulation {
   #createEngine(ordinal: number, parts: EngineParts): Engine {
     const settings = this.#scenario.realism?.engine;
     if (settings === undefined) return new ReferenceEngine(parts);
-    return new ChunkedEngine(parts, settings, (roomTokens) =>
-      this.#estimates.releaseCache(ordinal, roomTokens),
-    );
+    return new ChunkedEngine(parts, settings, this.#estimates.cacheOf(ordinal));
   }
 
   #nextInstant(): number {
