@@ -5,6 +5,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { ScaledPod, ScaleRequest, ScaleTarget } from "../autoscaler/ports.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
+import { errorText } from "../common/errors.ts";
 import type { AddressBook } from "./addresses.ts";
 import { Pod } from "./pod.ts";
 import type { PodWorld } from "./pod.ts";
@@ -147,7 +148,13 @@ export class ChildPods implements ScaleTarget {
       },
     });
     this.#pods.set(uid, pod);
-    pod.start();
+    try {
+      pod.start();
+    } catch (error) {
+      // A full disk, no more processes: the controller tries again with a new pod.
+      void pod.terminate(0, errorText(error));
+      throw error;
+    }
   }
 
   #dismiss(

@@ -28,6 +28,7 @@ export type LaunchResult =
 export async function findLaunch(
   service: ServiceDefinition,
   findEngine: () => Promise<EngineCheck>,
+  searchPath = process.env["PATH"] ?? "",
 ): Promise<LaunchResult> {
   const { container, annotations } = service.template;
   const localCommand = annotations[LOCAL_COMMAND_KEY]?.trim() ?? "";
@@ -36,7 +37,7 @@ export async function findLaunch(
     const cwd = service.folder;
     return found({ kind: "process", command: "sh", args, cwd, shown: localCommand });
   }
-  const own = await ownCommand(service);
+  const own = await ownCommand(service, searchPath);
   if (own.kind === "found") return own;
   const { engine, why } = await findEngine();
   if (engine !== null) {
@@ -60,7 +61,7 @@ function found(launch: Launch): LaunchResult {
   return { kind: "found", launch };
 }
 
-async function ownCommand(service: ServiceDefinition): Promise<LaunchResult> {
+async function ownCommand(service: ServiceDefinition, searchPath: string): Promise<LaunchResult> {
   const { container } = service.template;
   const [program, ...rest] = container.command;
   if (program === undefined) return { kind: "none", text: "the container names no command" };
@@ -68,7 +69,7 @@ async function ownCommand(service: ServiceDefinition): Promise<LaunchResult> {
   if (!(await isFolder(cwd))) {
     return { kind: "none", text: `its workingDir ${container.workingDir} does not exist here` };
   }
-  const path = await findProgram(program, cwd);
+  const path = await findProgram(program, cwd, searchPath);
   if (path === null) return { kind: "none", text: `its command ${program} does not exist here` };
   const args = [...rest, ...container.args];
   return found({

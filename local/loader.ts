@@ -97,7 +97,8 @@ export class Loader {
   }
 
   async #launchOf(service: ServiceDefinition): Promise<Launch | string> {
-    const result = await findLaunch(service, () => (this.#engine ??= findContainerEngine()));
+    const findEngine = (): Promise<EngineCheck> => (this.#engine ??= findContainerEngine());
+    const result = await findLaunch(service, findEngine, this.#options.hostEnv["PATH"]);
     return result.kind === "found" ? result.launch : result.text;
   }
 }

@@ -12,6 +12,7 @@ import { DEFAULT_PORT, DEFAULT_RUN_FOLDER, DEFAULT_STOP_GRACE_MS } from "./defau
 import { PlatformEvents } from "./platform-events.ts";
 import type { PlatformEvent, PlatformUrls, ServiceSummary } from "./platform-types.ts";
 import type { PodSummary } from "./pod-types.ts";
+import { PlatformLog } from "./platform-log.ts";
 import { announce } from "./presence.ts";
 import { claimPort, openServing, startServing } from "./serving.ts";
 import type { Serving } from "./serving.ts";
@@ -36,7 +37,7 @@ export interface PlatformOptions {
   /** Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly onEvent?: (event: PlatformEvent) => void;
-  /** Default: warnings and worse on standard error. */
+  /** Default: `logs/platform.log` in the run folder; what people must know comes as events. */
   readonly logger?: Logger;
 }
 
@@ -58,7 +59,8 @@ export interface Platform {
 
 /** Resolves when requests are taken; rejects, with nothing left running, when a part cannot start. */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
-  const logger = options.logger ?? createLogger({ name: "pilotlight", level: "warn" });
+  const log = new PlatformLog();
+  const logger = options.logger ?? createLogger({ name: "pilotlight", write: log.write });
   const events = new PlatformEvents(systemClock);
   const stops = new StopList(logger);
   if (options.onEvent !== undefined) events.listen(options.onEvent);
@@ -70,6 +72,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       events,
       stops,
     });
+    log.moveTo(base.folder);
+    stops.add("log", () => log.close());
     const serving = openServing(base, {
       port: await claimPort(options.port ?? DEFAULT_PORT),
       activatorCount: options.activatorCount ?? DEFAULT_ACTIVATORS,

@@ -22,7 +22,8 @@ export const logs: Command = {
   },
   details:
     "Prints the logs of one pod, or of all pods of a service with the name of the pod before each\n" +
-    "line. Pods that are gone are included.",
+    "line. Pods that are gone are included. Parts of the platform have logs too: platform, valkey,\n" +
+    "activator-1, activator-2.",
   examples: ["pilotlight logs echo", "pilotlight logs echo -f", "pilotlight logs echo-00001-3fa2c"],
   run: async (context) => {
     const [name] = context.positionals;
@@ -64,6 +65,9 @@ async function logSource(
       single: true,
       pattern: new RegExp(`^(${escaped(name)})\\.${suffix}\\.log$`),
     };
+  }
+  if (names.includes(`${name}.log`)) {
+    return { folder, single: true, pattern: new RegExp(`^(${escaped(name)})\\.log$`) };
   }
   const { services } = await readStatus(platform);
   const service = services.find((candidate) => [candidate.name, candidate.key].includes(name));

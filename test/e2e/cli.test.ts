@@ -142,6 +142,7 @@ describe("commands on a running platform", () => {
     );
     follow.child.kill("SIGTERM");
     expect((await follow.done).code).toBe(0);
+    expect((await pilotlight("logs", "activator-1")).out).toContain('"message":"listening"');
   });
 
   it("name what does not exist with a code of its own", async () => {
