@@ -2,6 +2,7 @@
  * Output lengths seen per workflow class, stage and model: a histogram that forgets, from which
  * dispatch takes the median and budgets the 80th percentile.
  */
+import { roundHalfUp } from "./cost.ts";
 
 const BUCKETS = 32;
 /** Two buckets per doubling: 1 to 65,536 tokens. */
@@ -40,7 +41,7 @@ export class OutputLengths {
     if (this.#nextWeight > RESCALE_ABOVE) this.#rescale();
   }
 
-  /** The smallest length that reaches that share of the weight; `undefined` before any call. */
+  /** The length, in whole tokens, that reaches that share of the weight; `undefined` before any call. */
   quantile(share: number): number | undefined {
     let total = 0;
     for (const weight of this.#weights) total += weight;
@@ -49,7 +50,8 @@ export class OutputLengths {
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
       const weight = this.#weights[bucket] ?? 0;
       passed += weight;
-      if (weight > 0 && passed >= share * total) return (this.#tokens[bucket] ?? 0) / weight;
+      if (weight > 0 && passed >= share * total)
+        return roundHalfUp((this.#tokens[bucket] ?? 0) / weight);
     }
     return undefined;
   }

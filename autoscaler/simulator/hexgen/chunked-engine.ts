@@ -23,6 +23,8 @@ export interface EngineCache {
 }
 
 const BLOCK_TOKENS = 16;
+/** Part of the cache that admission leaves free, so that running answers can grow. */
+const WATERMARK = 0.01;
 
 interface RunningCall {
   readonly call: SimulatedCall;
@@ -116,7 +118,8 @@ export class ChunkedEngine implements Engine {
   #fits(call: SimulatedCall): boolean {
     if (this.#running.length === 0) return true;
     const needed = blocks(call.inputTokens + (this.#writtenBefore.get(call) ?? 0) + 1);
-    return this.#kvInUse() + needed <= this.#roomTokens();
+    const reserve = WATERMARK * this.#parts.card.kvTokens;
+    return this.#kvInUse() + needed + reserve <= this.#roomTokens();
   }
 
   /** Distributes the step over decode tokens and prompts; returns its time. */
