@@ -12,6 +12,8 @@ import type { Upstream } from "./upstream.ts";
 
 /** A rest of a body up to this size is read off to keep the connection; else the answer closes it. */
 const KEEPABLE_REST_BYTES = 65_536;
+/** Bodies up to this size are joined to their head. */
+const MAX_JOINED_BYTES = 4_096;
 const NO_TRAILERS: readonly string[] = [];
 const NOTHING = Buffer.alloc(0);
 
@@ -78,10 +80,16 @@ export class Http1Exchange extends ClientExchange implements OpenExchange {
   }
 
   sendChunk(bytes: Buffer): boolean {
+    if (this.#lengthLeft === bytes.length && bytes.length <= MAX_JOINED_BYTES) {
+      // As text the whole answer is one string for Node, and one plain write.
+      this.#lengthLeft = 0;
+      this.#response.end(bytes.toString("latin1"), "latin1");
+      return true;
+    }
     const { piece, isLent } = this.takePiece(bytes);
     const response = this.#response;
     if (this.#lengthLeft === bytes.length) {
-      // The last piece: head, body and end leave in one write where they can.
+      // The last piece: the end leaves with it.
       this.#lengthLeft = 0;
       response.end(piece);
       return !isLent;

@@ -97,12 +97,15 @@ export interface AttemptLimits {
 export interface RunningAttempt {
   /** Ends the attempt now with kind `cancelled`; upstream sees its connection close. */
   cancel(): void;
+  /** Body bytes so far; final in `onEnd`. */
+  readonly bytesUp: number;
+  readonly bytesDown: number;
 }
 
 export const CONNECT_FAILURES = ["refused", "unreachable", "timeout", "reset"] as const;
 export type ConnectFailure = (typeof CONNECT_FAILURES)[number];
 
-/** How an attempt ended. `bytesUp`, `bytesDown` count body bytes. */
+/** How an attempt ended. */
 export type AttemptEnd =
   /** Answer complete (for an upgrade: both sides closed). */
   | { readonly kind: "done"; readonly status: number }

@@ -282,3 +282,31 @@ describe("an answer before the body is complete", () => {
     client.socket.destroy();
   });
 });
+
+describe("two hops, the first of which awaits 100", () => {
+  it.each([
+    ["a client that expects it", "Expect: 100-continue"],
+    ["a client that does not", "X-Plain: 1"],
+  ])("pass a body of 5 MB from %s, once and whole", async (_name, line) => {
+    const length = 5_000_000;
+    server = await startRawServer(async (connection) => {
+      await connection.has("\r\n\r\n");
+      connection.send(CONTINUE);
+      await eventually(() => connection.receivedBytes > length);
+      connection.send(OK);
+    });
+    rig = await startRig({ port: server.port });
+    const front = await startRig({ port: rig.port, attempt: { awaitContinue: true } });
+    const client = new RawClient(front.port).send(head(length, line));
+    if (line.startsWith("Expect")) await client.has(CONTINUE);
+    client.send("x".repeat(length));
+    await client.has("\r\n\r\nok");
+    const sent = server.connections[0];
+    expect(sent?.receivedBytes).toBe((sent?.received.indexOf("\r\n\r\n") ?? 0) + 4 + length);
+    expect(front.ends).toEqual([{ kind: "done", status: 200 }]);
+    expect(rig.ends).toEqual([{ kind: "done", status: 200 }]);
+    expect(front.upstream.idle).toBe(1);
+    client.socket.destroy();
+    await front.stop();
+  });
+});
