@@ -76,8 +76,9 @@ export function barChart(chart: BarChart): string {
   const groups = chart.groups.map((name, group) =>
     text(LEFT + (group + 0.5) * groupWidth, HEIGHT - BOTTOM + 18, name, "middle"),
   );
-  const mark = chart.mark === undefined ? "" : markLine(y(chart.mark.value), chart.mark.name);
   const names = chart.bars.map(({ name }) => name);
+  const mark =
+    chart.mark === undefined ? "" : markLine(y(chart.mark.value), chart.mark.name, names.length);
   return document(chart.title, [grid(maxY, chart.yLabel), ...bars, ...groups, mark, legend(names)]);
 }
 
@@ -108,18 +109,25 @@ function grid(maxY: number, yLabel: string): string {
   return lines.join("") + text(LEFT, TOP - 10, yLabel, "start");
 }
 
-function markLine(at: string, name: string): string {
-  const ends = `x1="${LEFT}" x2="${LEFT + PLOT_WIDTH}" y1="${at}" y2="${at}"`;
-  const line = `<line ${ends} stroke="#333" stroke-dasharray="5 4"/>`;
-  return line + text(LEFT + PLOT_WIDTH + 6, Number(at) + 4, name, "start");
+/** A dashed line across the plot, named as the last entry of the legend. */
+function markLine(at: string, name: string, position: number): string {
+  const dashed = (x1: number, x2: number, y: number | string): string =>
+    `<line x1="${x1}" x2="${x2}" y1="${y}" y2="${y}" stroke="#333" stroke-dasharray="5 4"/>`;
+  const top = legendTop(position);
+  const sample = dashed(LEGEND_LEFT - 4, LEGEND_LEFT + 14, top - 4);
+  const label = text(LEGEND_LEFT + 18, top, name, "start");
+  return dashed(LEFT, LEFT + PLOT_WIDTH, at) + sample + label;
 }
+
+const LEGEND_LEFT = WIDTH - RIGHT + 16;
+const legendTop = (position: number): number => TOP + 40 + position * 20;
 
 function legend(names: readonly string[]): string {
   return names
     .map((name, index) => {
-      const top = TOP + 40 + index * 20;
-      const box = `<rect x="${WIDTH - RIGHT + 16}" y="${top - 10}" width="12" height="12"`;
-      return `${box} fill="${colourOf(index)}"/>${text(WIDTH - RIGHT + 34, top, name, "start")}`;
+      const top = legendTop(index);
+      const box = `<rect x="${LEGEND_LEFT}" y="${top - 10}" width="12" height="12"`;
+      return `${box} fill="${colourOf(index)}"/>${text(LEGEND_LEFT + 18, top, name, "start")}`;
     })
     .join("");
 }
