@@ -79,7 +79,7 @@ describe("a service at zero", () => {
 
   it("answers through the shared port and tells what happened", async () => {
     const answer = await callService(platform.urls.ingress, HOST);
-    expect(answer.status).toBe(200);
+    expect(answer.status, answer.body).toBe(200);
     const kinds = events.map(({ kind }) => kind);
     expect(kinds).toEqual(expect.arrayContaining(["service-added", "pod-starting", "pod-ready"]));
     const dashboard = await fetch(`${platform.urls.dashboard}/api/snapshot`);

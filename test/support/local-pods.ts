@@ -53,7 +53,11 @@ export async function startPodBench(): Promise<PodBench> {
         gatePort: gate.port,
         path: process.env["PATH"] ?? "",
       },
-      host: { env: process.env, ingressUrl: "http://127.0.0.1:1" },
+      host: {
+        env: process.env,
+        ingressUrl: "http://127.0.0.1:1",
+        compileCache: join(parent, "app-cache"),
+      },
       activators: () => [],
     },
     addresses: createAddressBook(createRandom(process.pid)),
