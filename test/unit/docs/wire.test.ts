@@ -153,7 +153,6 @@ describe("docs/reference/wire.md: defaults", () => {
     { path: "proxy/client-connection.ts", name: "LINGER_SILENCE_MS", seconds: 5 },
     { path: "proxy/upstream.ts", name: "MAX_HINTED_MS", seconds: 90 },
     { path: "store/client.ts", name: "CONNECT_TIMEOUT_MS", seconds: 2 },
-    { path: "store/client.ts", name: "LONGEST_RETRY_MS", seconds: 1 },
   ])("$name of $path is $seconds s, as the page says", ({ path, name, seconds }) => {
     const value = new RegExp(`^const ${name} = ([\\d_]+);$`, "m").exec(source(path))?.[1] ?? "";
     expect(Number(value.replaceAll("_", ""))).toBe(seconds * 1_000);
