@@ -43,7 +43,10 @@ export const up: Command = {
     });
     try {
       if (platform.services().length === 0) {
-        out.note("No service could be loaded; see above. Nothing is left running.");
+        out.note(
+          "No service was found, or all of them are faulty (then see above). A folder stands for the " +
+            "YAML files directly in it. Nothing is left running.",
+        );
         return EXIT.failure;
       }
       if (!context.options.flag("json")) {
