@@ -14,7 +14,10 @@ import type { ProbeLoop } from "./probe-loop.ts";
 import { Supervised } from "./supervised.ts";
 import type { Watchdog } from "./watchdog.ts";
 
-const SIDECAR_MAIN = fileURLToPath(new URL("../queue-proxy/main.ts", import.meta.url));
+/** One bundled file where the set-up has made it, since it starts faster; else the sources. */
+const SIDECAR_MAIN =
+  process.env["PILOTLIGHT_SIDECAR"] ??
+  fileURLToPath(new URL("../queue-proxy/main.ts", import.meta.url));
 /** The sidecar answers at once or holds the probe until it is ready, for at most 10 s. */
 const PROBE_TIMEOUT_SECONDS = 12;
 

@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensurePackages } from "./setup/packages.mjs";
 import { ensureNode } from "./setup/node.mjs";
+import { ensureSidecar } from "./setup/sidecar.mjs";
 import { ensureValkey } from "./setup/valkey.mjs";
 import { TASKS } from "./setup/tasks.mjs";
 
@@ -24,10 +25,10 @@ async function main() {
   }
   ensurePackages(root);
   const node = ensureNode(root);
-  const valkey = task.needsStore ? ensureValkey(root) : {};
+  const found = task.needsStore ? { ...ensureValkey(root), ...ensureSidecar(root, node) } : {};
   const env = {
     ...process.env,
-    ...valkey,
+    ...found,
     PATH: `${dirname(node)}:${join(root, "node_modules/.bin")}:${process.env.PATH ?? ""}`,
   };
   for (const step of task.steps(args)) {
