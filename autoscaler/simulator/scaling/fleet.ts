@@ -1,7 +1,11 @@
 /**
- * The pods of one simulated revision and the queue in front of them: slots are taken in order of
- * first readiness, waiting requests are served in order of arrival, leaving pods finish their work.
+ * The pods of one simulated revision and the queue in front of them: slots are chosen by the
+ * policy as the store does, waiting requests are served in order of arrival, leaving pods finish
+ * their work.
  */
+import { chooseTarget } from "../../../activator/core/choose-target.ts";
+import type { LoadBalancingPolicy } from "../../../common/contracts/routing.ts";
+import type { Random } from "../../../common/random.ts";
 import type { LeavingTarget } from "../../core/leave-order.ts";
 import type { PodSeconds } from "./types.ts";
 
@@ -11,6 +15,8 @@ export interface SimulatedPod {
   state: "starting" | "ready" | "draining" | "gone";
   inFlight: number;
   idleSince: number;
+  /** Number of its first readiness; 0 before. */
+  admission: number;
   /** Since when the present use of the pod (starting, used or idle) has lasted. */
   since: number;
 }
@@ -22,6 +28,14 @@ export interface WaitingRequest {
 
 type Use = "starting" | "used" | "idle";
 
+export interface FleetOptions {
+  /** 0 means no limit. */
+  readonly slotsPerPod: number;
+  readonly policy: LoadBalancingPolicy;
+  readonly horizonMs: number;
+  readonly random: Random;
+}
+
 export class Fleet {
   /** Pods that are not gone, in order of creation. */
   readonly pods = new Map<string, SimulatedPod>();
@@ -32,10 +46,18 @@ export class Fleet {
   #busy = 0;
   readonly #seconds: Record<Use, number> = { starting: 0, used: 0, idle: 0 };
   readonly #horizonMs: number;
+  readonly #options: FleetOptions;
+  /** Ready pods in order of admission. */
+  #ready: SimulatedPod[] = [];
+  #admitted = 0;
+  /** Admission number of the last choice, for round robin. */
+  #cursor = 0;
 
-  constructor(containerConcurrency: number, horizonMs: number) {
-    this.#slots = containerConcurrency === 0 ? Number.POSITIVE_INFINITY : containerConcurrency;
+  constructor(options: FleetOptions) {
+    const { slotsPerPod, horizonMs } = options;
+    this.#slots = slotsPerPod === 0 ? Number.POSITIVE_INFINITY : slotsPerPod;
     this.#horizonMs = horizonMs;
+    this.#options = options;
   }
 
   get podStarts(): number {
@@ -60,7 +82,7 @@ export class Fleet {
   }
 
   get readyPods(): number {
-    return this.staying.filter((pod) => pod.state === "ready").length;
+    return this.#ready.length;
   }
 
   /** Waiting requests that arrived at `atMs` or before. */
@@ -82,6 +104,7 @@ export class Fleet {
       state: "starting",
       inFlight: 0,
       idleSince: 0,
+      admission: 0,
       since: nowMs,
     };
     this.pods.set(pod.uid, pod);
@@ -92,11 +115,15 @@ export class Fleet {
     this.#account(pod, nowMs);
     pod.state = "ready";
     pod.idleSince = nowMs;
+    this.#admitted += 1;
+    pod.admission = this.#admitted;
+    this.#ready.push(pod);
   }
 
   /** No new requests; gone at once when nothing runs. */
   leave(pod: SimulatedPod, nowMs: number): void {
     this.#account(pod, nowMs);
+    this.#ready = this.#ready.filter((ready) => ready !== pod);
     pod.state = pod.inFlight > 0 ? "draining" : "gone";
     if (pod.state === "gone") this.pods.delete(pod.uid);
   }
@@ -105,19 +132,28 @@ export class Fleet {
     this.#queue.push(request);
   }
 
-  /** The first pod with a free slot and the request that goes there, or nothing. */
+  /** The pod that the policy chooses and the request that goes there, or nothing. */
   assign(nowMs: number): { readonly pod: SimulatedPod; readonly request: WaitingRequest } | null {
     const request = this.#queue[this.#head];
     if (request === undefined) return null;
-    for (const pod of this.pods.values()) {
-      if (pod.state !== "ready" || pod.inFlight >= this.#slots) continue;
-      this.#account(pod, nowMs);
-      pod.inFlight += 1;
-      this.#busy += 1;
-      this.#shift();
-      return { pod, request };
-    }
-    return null;
+    const pod = this.#choose();
+    if (pod === undefined) return null;
+    this.#account(pod, nowMs);
+    pod.inFlight += 1;
+    this.#busy += 1;
+    this.#cursor = pod.admission;
+    this.#shift();
+    return { pod, request };
+  }
+
+  #choose(): SimulatedPod | undefined {
+    const { policy, random } = this.#options;
+    // As the model says, without its lists: traces have many requests.
+    if (policy === "first-available") return this.#ready.find((pod) => pod.inFlight < this.#slots);
+    const free = this.#ready.map((pod) => ({ ...pod, pod, freeSlots: this.#slots - pod.inFlight }));
+    const cursor = this.#cursor;
+    const drawn = [random(), random()] as const;
+    return chooseTarget(free, { policy, cursor, exclude: [], random: drawn })?.pod;
   }
 
   release(pod: SimulatedPod, nowMs: number): void {

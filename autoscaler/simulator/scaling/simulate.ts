@@ -41,6 +41,8 @@ class Simulation {
   readonly #history = new LoadHistory();
   readonly #waits: number[] = [];
   readonly #scale: [number, number][] = [];
+  readonly #ticks: [number, number][] = [];
+  readonly #startsInOrder: number[];
   #state: ScalerState;
   #replicas: number;
   #peakPods: number;
@@ -54,7 +56,14 @@ class Simulation {
   constructor(scenario: ScalingScenario) {
     this.#scenario = scenario;
     this.#random = createRandom(scenario.seed);
-    this.#fleet = new Fleet(scenario.settings.containerConcurrency, scenario.horizonMs);
+    this.#startsInOrder = [...(scenario.startsInOrderMs ?? [])];
+    this.#fleet = new Fleet({
+      slotsPerPod: scenario.settings.containerConcurrency,
+      policy: scenario.settings.loadBalancing,
+      horizonMs: scenario.horizonMs,
+      // Of its own, so that the policy does not change which start times are drawn.
+      random: createRandom(scenario.seed + 1),
+    });
     this.#replicas = scenario.initialPods ?? 0;
     this.#peakPods = this.#replicas;
     this.#state = { ...emptyState(), initialised: true };
@@ -66,7 +75,8 @@ class Simulation {
   run(): ScalingResult {
     this.#record();
     this.#nextArrival(0);
-    this.#events.add(TICK_MS, { kind: "tick" });
+    if (this.#scenario.ticksAtMs === undefined) this.#events.add(TICK_MS, { kind: "tick" });
+    for (const atMs of this.#scenario.ticksAtMs ?? []) this.#events.add(atMs, { kind: "tick" });
     for (let next = this.#events.next(); next !== undefined; next = this.#events.next()) {
       if (next.atMs > this.#scenario.horizonMs) break;
       this.#moveTo(next.atMs);
@@ -89,12 +99,17 @@ class Simulation {
         this.#fleet.release(event.pod, this.#now);
         return this.#assign();
       case "tick":
-        this.#events.add(this.#now + TICK_MS, event);
-        return this.#decide();
+        return this.#tick(event);
       case "look":
         this.#lookAt = Number.POSITIVE_INFINITY;
         return this.#decide();
     }
+  }
+
+  #tick(event: SimulationEvent): void {
+    this.#decide();
+    if (this.#scenario.ticksAtMs === undefined) this.#events.add(this.#now + TICK_MS, event);
+    else this.#ticks.push([this.#now, this.#replicas]);
   }
 
   #arrive(index: number): void {
@@ -206,6 +221,8 @@ class Simulation {
   }
 
   #startTime(): number {
+    const recorded = this.#startsInOrder.shift();
+    if (recorded !== undefined) return recorded;
     const samples = this.#scenario.startTimesMs;
     return samples[Math.floor(this.#random() * samples.length)] ?? START_TIME_MS;
   }
@@ -245,7 +262,9 @@ class Simulation {
       waitMs: quantiles(this.#waits),
       podSeconds: this.#fleet.seconds(),
       unserved,
+      waitSeconds: this.#waits.reduce((sum, wait) => sum + wait, 0) / 1_000,
       scale: this.#scale,
+      ticks: this.#ticks,
     };
   }
 }

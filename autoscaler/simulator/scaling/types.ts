@@ -21,6 +21,10 @@ export interface ScalingScenario {
   readonly horizonMs: number;
   /** Pods at the start, all of them ready. */
   readonly initialPods?: number;
+  /** Start times of the first pods in order of creation, as a live run had them; then draws. */
+  readonly startsInOrderMs?: readonly number[];
+  /** Instants of the ticks, as a live run had them; absent: every two seconds. */
+  readonly ticksAtMs?: readonly number[];
 }
 
 export interface Quantiles {
@@ -52,6 +56,10 @@ export interface ScalingResult {
   readonly podSeconds: PodSeconds;
   /** Requests that had no slot by the horizon. */
   readonly unserved: number;
+  /** Sum of all waits, in seconds. */
+  readonly waitSeconds: number;
   /** Each change of the scale: `[ms, pods]`. */
   readonly scale: readonly (readonly [atMs: number, pods: number])[];
+  /** The scale after each tick, where the scenario names its ticks; else empty. */
+  readonly ticks: readonly (readonly [atMs: number, pods: number])[];
 }
