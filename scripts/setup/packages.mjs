@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 
 export function ensurePackages(root) {
   const stampFile = join(root, "node_modules/.pilotlight-stamp");
@@ -16,7 +16,7 @@ export function ensurePackages(root) {
   const result = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, npm_config_engine_strict: "false" },
+    env: { ...process.env, npm_config_engine_strict: "false", PATH: pathWithout(root) },
   });
   if (result.error)
     throw new Error(`Cannot run npm: ${result.error.message}. Install npm and try again.`);
@@ -26,4 +26,16 @@ export function ensurePackages(root) {
     );
   }
   writeFileSync(stampFile, digest);
+}
+
+/**
+ * npm puts this project's own bin folder first, with the packaged Node in it. An installation
+ * deletes that folder, so it must run on the machine's Node.
+ */
+function pathWithout(root) {
+  const own = join(root, "node_modules");
+  return (process.env.PATH ?? "")
+    .split(delimiter)
+    .filter((folder) => !folder.startsWith(own))
+    .join(delimiter);
 }
