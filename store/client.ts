@@ -1,12 +1,16 @@
 /**
- * The command connection: reconnects for ever, never keeps commands for later, and sorts errors
- * into "try again within the deadline" and the rest. What was sent when a connection broke may or
- * may not have run; all scripts are idempotent, so it is simply sent again by the caller.
+ * Connections to the store: one server, the primary that Sentinels name, or a cluster. They
+ * reconnect for ever and never keep commands for later. What was sent when a connection broke may
+ * or may not have run; all scripts are idempotent, so it is simply sent again by the caller.
  */
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import type { RedisOptions } from "ioredis";
-import { PlatformError, errorText } from "../common/errors.ts";
 import type { Random } from "../common/random.ts";
+import { parseStoreUrl } from "./address.ts";
+import type { StoreAddress } from "./address.ts";
+import { turnConnector } from "./turn-connector.ts";
+
+export { isFunctionMissing, isRetriable, unavailable } from "./store-errors.ts";
 
 /** What the store needs of a logger; the one in `foundation/` fits. */
 export interface StoreLogger {
@@ -15,7 +19,7 @@ export interface StoreLogger {
 }
 
 export interface ClientOptions {
-  /** `redis://[user:password@]host:port[/db]`, `rediss://` for TLS. */
+  /** One of the forms in `address.ts`. */
   readonly url: string;
   /** Jitter between reconnects. */
   readonly random: Random;
@@ -24,13 +28,68 @@ export interface ClientOptions {
   readonly timeoutMs: number;
 }
 
+export type StoreClient = Redis | Cluster;
+
 const FIRST_RETRY_MS = 20;
-const LONGEST_RETRY_MS = 1_000;
+/** A promoted primary must have its clients within 2 s, the last pause included. */
+const LONGEST_RETRY_MS = 500;
 const CONNECT_TIMEOUT_MS = 2_000;
+/** Beyond the time of a call: a connection that answers nothing for so long is given up. */
+const SILENCE_MS = 500;
+/** A Sentinel that does not answer in this time is passed over for the next one. */
+const SENTINEL_TIMEOUT_MS = 500;
+/** The map of slots is read again this often, for a primary that fell silent without a word. */
+const SLOTS_REFRESH_MS = 1_000;
+/** Between two tries of a call whose node is gone. */
+const CLUSTER_RETRY_MS = 50;
 
 type ConnectionOptions = Omit<RedisOptions, "replyMapping">;
 
-export function connectionOptions(options: ClientOptions, name: string): ConnectionOptions {
+/** Grows from 20 ms to half a second, plus up to half of it by chance. */
+export function retryDelayMs(times: number, random: Random): number {
+  const base = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(times - 1, 10));
+  return Math.round(base * (1 + random() / 2));
+}
+
+/** The connection for commands. */
+export function createClient(options: ClientOptions): StoreClient {
+  const address = parseStoreUrl(options.url);
+  const client = address.kind === "cluster" ? clusterOf(address, options) : plain(address, options);
+  logConnection(client, options.logger, "commands");
+  return client;
+}
+
+/** One connection for subscriptions: in a cluster any node will do, each message reaches all. */
+export function createSubscriberClient(options: ClientOptions): Redis {
+  const address = parseStoreUrl(options.url);
+  const settings: ConnectionOptions = {
+    ...connectionOptions(options, "subscriber"),
+    autoResubscribe: false,
+    // Connects with the first listener: who only calls scripts needs one connection.
+    lazyConnect: true,
+    // Nothing is heard for long in a quiet time; a regular PING proves that the peer is there.
+    socketTimeout: options.timeoutMs,
+  };
+  const client =
+    address.kind === "cluster"
+      ? new Redis({ ...settings, ...access(address), Connector: turnConnector(address) })
+      : single(address, settings, options);
+  logConnection(client, options.logger, "subscriber");
+  return client;
+}
+
+/** Servers that take writes, each of which needs the function library. */
+export function primariesOf(client: StoreClient): readonly Redis[] {
+  return client instanceof Cluster ? client.nodes("master") : [client];
+}
+
+/** Run id of the server behind all keys; empty where there is none, as in a cluster. */
+export async function readRunId(client: StoreClient): Promise<string> {
+  if (client instanceof Cluster) return "";
+  return /^run_id:(\w+)/m.exec(await client.info("server"))?.[1] ?? "";
+}
+
+function connectionOptions(options: ClientOptions, name: string): ConnectionOptions {
   return {
     connectionName: `pilotlight-${name}`,
     connectTimeout: CONNECT_TIMEOUT_MS,
@@ -42,28 +101,85 @@ export function connectionOptions(options: ClientOptions, name: string): Connect
   };
 }
 
-/** Grows from 20 ms to 1 s, plus up to half of it by chance. */
-export function retryDelayMs(times: number, random: Random): number {
-  const base = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(times - 1, 10));
-  return Math.round(base * (1 + random() / 2));
-}
-
-export function createClient(options: ClientOptions): Redis {
-  const client = new Redis(options.url, {
+function plain(address: Exclude<StoreAddress, { kind: "cluster" }>, options: ClientOptions): Redis {
+  const settings: ConnectionOptions = {
     ...connectionOptions(options, "commands"),
     commandTimeout: options.timeoutMs,
+    socketTimeout: options.timeoutMs + SILENCE_MS,
     // A command kept for later would run when nobody waits for it any more.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     // Those on their way when the connection breaks fail at once.
     maxRetriesPerRequest: 0,
+  };
+  return single(address, settings, options);
+}
+
+function single(
+  address: Exclude<StoreAddress, { kind: "cluster" }>,
+  settings: ConnectionOptions,
+  options: ClientOptions,
+): Redis {
+  if (address.kind === "single") return new Redis(address.url, settings);
+  return new Redis({
+    ...settings,
+    ...access(address),
+    ...(address.tls ? { enableTLSForSentinelMode: true } : {}),
+    sentinels: [...address.sentinels],
+    name: address.name,
+    // Hears of a promotion from the Sentinels, also while the old primary only hangs.
+    failoverDetector: true,
+    sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
+    sentinelRetryStrategy: (times) => retryDelayMs(times, options.random),
+    sentinelReconnectStrategy: (times) => retryDelayMs(times, options.random),
+    updateSentinels: true,
   });
-  logConnection(client, options.logger, "commands");
-  return client;
+}
+
+function clusterOf(
+  address: Extract<StoreAddress, { kind: "cluster" }>,
+  options: ClientOptions,
+): Cluster {
+  return new Cluster([...address.nodes], {
+    clusterRetryStrategy: (times) => retryDelayMs(times, options.random),
+    slotsRefreshInterval: SLOTS_REFRESH_MS,
+    slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+    retryDelayOnFailover: CLUSTER_RETRY_MS,
+    retryDelayOnClusterDown: CLUSTER_RETRY_MS,
+    retryDelayOnTryAgain: CLUSTER_RETRY_MS,
+    // The caller's patience decides, not a count.
+    maxRedirections: Math.ceil(options.timeoutMs / CLUSTER_RETRY_MS),
+    enableAutoPipelining: false,
+    redisOptions: {
+      ...withoutRetries(connectionOptions(options, "commands")),
+      ...access(address),
+      commandTimeout: options.timeoutMs,
+      socketTimeout: options.timeoutMs + SILENCE_MS,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+    },
+  });
+}
+
+/** A node that is gone leaves the pool; the map of slots says who took over. */
+function withoutRetries(settings: ConnectionOptions): Omit<ConnectionOptions, "retryStrategy"> {
+  const { retryStrategy: _retry, reconnectOnError: _reconnect, ...rest } = settings;
+  return rest;
+}
+
+function access(
+  address: Exclude<StoreAddress, { kind: "single" }>,
+): Pick<ConnectionOptions, "username" | "password" | "tls"> {
+  const { username, password, tls } = address;
+  return {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls ? { tls: {} } : {}),
+  };
 }
 
 /** One line per change, not one per failed attempt. */
-export function logConnection(client: Redis, logger: StoreLogger | undefined, name: string): void {
+function logConnection(client: StoreClient, logger: StoreLogger | undefined, name: string): void {
   let isUp = true;
   client.on("error", (error: Error) => {
     if (isUp) logger?.warn("store connection lost", { connection: name, error });
@@ -73,41 +189,4 @@ export function logConnection(client: Redis, logger: StoreLogger | undefined, na
     if (!isUp) logger?.info("store connection is back", { connection: name });
     isUp = true;
   });
-}
-
-export function unavailable(why: string, cause?: unknown): PlatformError {
-  return new PlatformError(
-    "ERR_STORE_UNAVAILABLE",
-    `The store cannot be reached: ${why}; check that Valkey runs and that the address is right`,
-    { cause },
-  );
-}
-
-/** Wrong node, still loading, busy with a script, or cut off: the same call may succeed soon. */
-const RETRY_PREFIXES = [
-  "READONLY",
-  "LOADING",
-  "MASTERDOWN",
-  "CLUSTERDOWN",
-  "TRYAGAIN",
-  "BUSY",
-  "NOREPLICAS",
-  "UNBLOCKED",
-  "Connection is closed",
-  "Command timed out",
-  "Stream isn't writeable",
-  "Reached the max retries per request limit",
-  "Command aborted",
-];
-const RETRY_CODES = new Set(["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT", "ENOTFOUND"]);
-
-export function isRetriable(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
-  if (typeof code === "string" && RETRY_CODES.has(code)) return true;
-  const text = errorText(error);
-  return RETRY_PREFIXES.some((prefix) => text.startsWith(prefix));
-}
-
-export function isFunctionMissing(error: unknown): boolean {
-  return errorText(error).includes("Function not found");
 }

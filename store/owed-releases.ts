@@ -12,12 +12,15 @@ interface OwedRelease {
 type Release = (revision: RevisionKey, leaseId: string, outcome: string) => Promise<void>;
 
 const MOST_OWED = 100_000;
+/** A store that is busy, full or not the primary comes back without a new connection. */
+const RETRY_MS = 500;
 
 export class OwedReleases {
   readonly #release: Release;
   readonly #owed = new Map<string, OwedRelease>();
   #settling = false;
   #closed = false;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(release: Release) {
     this.#release = release;
@@ -33,11 +36,13 @@ export class OwedReleases {
   settle(): void {
     if (this.#settling || this.#closed) return;
     this.#settling = true;
+    clearTimeout(this.#timer);
     void this.#settleAll().finally(() => (this.#settling = false));
   }
 
   close(): void {
     this.#closed = true;
+    clearTimeout(this.#timer);
     this.#owed.clear();
   }
 
@@ -48,7 +53,8 @@ export class OwedReleases {
         await this.#release(revision, leaseId, outcome);
         this.#owed.delete(leaseId);
       } catch {
-        // The next connect starts again.
+        // The next connect starts again, or this timer.
+        if (!this.#closed) this.#timer = setTimeout(() => this.settle(), RETRY_MS);
         return;
       }
     }

@@ -2,17 +2,17 @@
  * Where calls wait for the connection. One pair of listeners for all of them: thousands of requests
  * may wait while the store is away.
  */
-import type { Redis } from "ioredis";
 import type { PlatformError } from "../common/errors.ts";
 import { unavailable } from "./client.ts";
+import type { StoreClient } from "./client.ts";
 
 type Waiter = (error?: PlatformError) => void;
 
 export class ReadyGate {
-  readonly #client: Redis;
+  readonly #client: StoreClient;
   readonly #waiters = new Set<Waiter>();
 
-  constructor(client: Redis) {
+  constructor(client: StoreClient) {
     this.#client = client;
     client.on("ready", () => this.#open());
     client.on("end", () => this.#open(unavailable("the connection was closed")));

@@ -3,11 +3,12 @@
  * that the store could not take is kept and sent when the store is back, and so is the release of
  * a request whose acquire ended in an unknown way.
  */
-import type { Redis } from "ioredis";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { acquireLease } from "./bindings/acquire-lease.ts";
 import { leaveRevision, renewActivator } from "./bindings/activators.ts";
 import { askTicket, cancelTicket, reassertLeases, releaseLease } from "./bindings/requests.ts";
+import { readRunId } from "./client.ts";
+import type { StoreClient } from "./client.ts";
 import { OwedReleases } from "./owed-releases.ts";
 import type { ScriptCaller } from "./script-caller.ts";
 import type { Lease, RoutingStore } from "./types.ts";
@@ -27,7 +28,7 @@ type RequestCalls = Pick<
 const REASSERT_BATCH = 64;
 
 export function createRequestCalls(
-  client: Redis,
+  client: StoreClient,
   caller: ScriptCaller,
 ): { readonly calls: RequestCalls; close(): void } {
   const release = (revision: RevisionKey, leaseId: string, outcome: string): Promise<void> =>
@@ -72,11 +73,10 @@ export function createRequestCalls(
 }
 
 /** Run id of the connected server, empty until it is known. */
-function followServerRun(client: Redis): () => string {
+function followServerRun(client: StoreClient): () => string {
   let runId = "";
   const read = async (): Promise<void> => {
-    const info = await client.info("server");
-    runId = /^run_id:(\w+)/m.exec(info)?.[1] ?? "";
+    runId = await readRunId(client);
   };
   // Unknown until the next connect is harmless: the gap in time is seen as well.
   client.on("ready", () => void read().catch(() => undefined));

@@ -9,8 +9,14 @@ import type { RevisionKey } from "../common/contracts/routing.ts";
 import { PlatformError, errorText } from "../common/errors.ts";
 import { Reply } from "./bindings/binding.ts";
 import type { Binding, EncodeContext } from "./bindings/binding.ts";
-import { isFunctionMissing, isRetriable, retryDelayMs, unavailable } from "./client.ts";
-import type { ClientOptions } from "./client.ts";
+import {
+  isFunctionMissing,
+  isRetriable,
+  primariesOf,
+  retryDelayMs,
+  unavailable,
+} from "./client.ts";
+import type { ClientOptions, StoreClient } from "./client.ts";
 import type { Keys } from "./keys.ts";
 import type { ScriptLibrary } from "./load-scripts.ts";
 import { ReadyGate } from "./ready-gate.ts";
@@ -22,13 +28,13 @@ export interface ScriptCaller {
     request: Request,
   ): Promise<Result>;
   /** A plain command with the same patience. */
-  command<Result>(send: (client: Redis) => Promise<Result>): Promise<Result>;
+  command<Result>(send: (client: StoreClient) => Promise<Result>): Promise<Result>;
   /** Connected, and the library is loaded. */
   ready(): Promise<void>;
 }
 
 export interface CallerParts {
-  readonly client: Redis;
+  readonly client: StoreClient;
   readonly keys: Keys;
   readonly library: ScriptLibrary;
   /** Time for scripts in us; absent: the server's. */
@@ -102,15 +108,16 @@ interface Loader {
   load(): Promise<void>;
 }
 
-/** Loads the library on each connect and when it is missing; concurrent callers share one load. */
-function createLoader(client: Redis, library: ScriptLibrary): Loader {
+/**
+ * Loads the library on each connect and when it is missing, on every primary; concurrent callers
+ * share one load.
+ */
+function createLoader(client: StoreClient, library: ScriptLibrary): Loader {
   let loading: Promise<void> | null = null;
 
   const send = async (): Promise<void> => {
     try {
-      await client.function("LOAD", library.source);
-    } catch (error) {
-      if (!errorText(error).includes("already exists")) throw error;
+      await Promise.all(primariesOf(client).map((primary) => loadInto(primary, library)));
     } finally {
       loading = null;
     }
@@ -125,4 +132,12 @@ function createLoader(client: Redis, library: ScriptLibrary): Loader {
     },
     load,
   };
+}
+
+async function loadInto(primary: Redis, library: ScriptLibrary): Promise<void> {
+  try {
+    await primary.function("LOAD", library.source);
+  } catch (error) {
+    if (!errorText(error).includes("already exists")) throw error;
+  }
 }

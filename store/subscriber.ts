@@ -2,11 +2,11 @@
  * The second connection, for subscriptions only. It subscribes anew after each reconnect and then
  * says so, because what was published meanwhile is lost.
  */
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import type { Assignment } from "../common/contracts/channels.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { PlatformError } from "../common/errors.ts";
-import { connectionOptions, logConnection, unavailable } from "./client.ts";
+import { createSubscriberClient, unavailable } from "./client.ts";
 import type { ClientOptions } from "./client.ts";
 import type { Keys } from "./keys.ts";
 import type { StoreSubscriber } from "./types.ts";
@@ -15,6 +15,9 @@ export interface SubscriberOptions extends ClientOptions {
   readonly keys: Keys;
   readonly activatorId?: string | undefined;
 }
+
+/** How often a quiet connection is asked whether it still stands. */
+const PING_MS = 1_000;
 
 type Listener = (message: string) => void;
 
@@ -26,18 +29,16 @@ export class Subscriber implements StoreSubscriber {
   readonly #subscribed = new Set<string>();
   readonly #resubscribed: (() => void)[] = [];
   readonly #waiters = new Set<() => void>();
+  readonly #pinging: NodeJS.Timeout;
 
   constructor(options: SubscriberOptions) {
     this.#options = options;
-    this.#client = new Redis(options.url, {
-      ...connectionOptions(options, "subscriber"),
-      autoResubscribe: false,
-      // Connects with the first listener: who only calls scripts needs one connection.
-      lazyConnect: true,
-    });
-    logConnection(this.#client, options.logger, "subscriber");
+    this.#client = createSubscriberClient(options);
     this.#client.on("ready", () => this.#subscribe([...this.#listeners.keys()]));
     this.#client.on("close", () => this.#subscribed.clear());
+    this.#pinging = setInterval(() => this.#ping(), PING_MS);
+    // A process that does nothing else may end.
+    this.#pinging.unref();
     this.#client.on("message", (channel: string, message: string) => {
       for (const listener of this.#listeners.get(channel) ?? []) listener(message);
     });
@@ -84,11 +85,17 @@ export class Subscriber implements StoreSubscriber {
   }
 
   close(): void {
+    clearInterval(this.#pinging);
     this.#client.disconnect();
   }
 
   get #isComplete(): boolean {
     return this.#subscribed.size === this.#listeners.size;
+  }
+
+  /** An answer that stays out ends the connection (`socketTimeout`), and a new one is made. */
+  #ping(): void {
+    if (this.#client.status === "ready") this.#client.ping().catch(() => undefined);
   }
 
   #listen(channel: string, listener: Listener): void {

@@ -92,7 +92,7 @@ async function end(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-function findServer(): { path: string; kind: "valkey" | "redis" } {
+export function findServer(): { path: string; kind: "valkey" | "redis" } {
   const named = process.env["PILOTLIGHT_VALKEY"];
   if (named !== undefined && named !== "") {
     if (!isExecutable(named)) {
