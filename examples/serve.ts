@@ -36,6 +36,15 @@ export interface ServeOptions {
   readonly onStop?: () => Promise<void> | void;
 }
 
+/** When this server could first do its work, ms since the epoch; in each answer, for the demo. */
+const READY_AT_HEADER = "x-example-ready-at";
+let readyAt = 0;
+
+/** A server that loads a model says here when it has it; others are ready once they listen. */
+export function markReady(): void {
+  readyAt = performance.timeOrigin + performance.now();
+}
+
 /** Loopback by default: a sidecar stands in front. An image sets HOST=0.0.0.0. */
 export function serve({ name, routes, onStop }: ServeOptions): Server {
   const server = createServer((request, response) => void answer(routes, request, response));
@@ -43,6 +52,7 @@ export function serve({ name, routes, onStop }: ServeOptions): Server {
   server.listen(Number(process.env["PORT"] ?? 8080), process.env["HOST"] ?? "127.0.0.1", () => {
     const { address, port } = server.address() as AddressInfo;
     console.log(`${name} listens on http://${address}:${port}`);
+    markReady();
   });
   const stop = (): void => {
     server.close(() => void Promise.resolve(onStop?.()).then(() => process.exit(0)));
@@ -106,6 +116,7 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const leaving = new AbortController();
+  response.setHeader(READY_AT_HEADER, readyAt.toFixed(1));
   response.once("close", () => {
     if (!response.writableFinished) leaving.abort(new Error("The caller left."));
   });

@@ -3,6 +3,7 @@
  * shows what happens while it happens, and counts what came back.
  */
 import { makePage } from "../../examples/ocr/make-page.ts";
+import type { ColdStartRecord } from "../../common/contracts/channels.ts";
 import type { Caller, CallResult } from "./http.ts";
 import type { DemoPlatform, PodCounts } from "./platform-view.ts";
 import type { Tally } from "./tally.ts";
@@ -21,6 +22,8 @@ export interface Stage {
   readonly signal: AbortSignal;
   /** What each answer of `ocr` says of the most pages that its container ever had at once. */
   readonly pagesAtOnce: number[];
+  /** When the container that answered a request was ready, as it says itself, by request id. */
+  readonly containerReadyAt: Map<string, number>;
 }
 
 const COLD_LIMIT_MS = 60_000;
@@ -195,7 +198,13 @@ async function send(stage: Stage, sending: Sending): Promise<CallResult> {
     ...(contentType === undefined ? {} : { contentType }),
     ...(onChunk === undefined ? {} : { onChunk }),
   });
+  stage.containerReadyAt.set(result.requestId, result.containerReadyAt);
   return tally.add(service, result);
+}
+
+/** The platform's own part of a start, where the container told when it was ready. */
+export function shareOf(stage: Stage, record: ColdStartRecord): number | null {
+  return platformShareMs(record, stage.containerReadyAt.get(record.requestId) ?? 0);
 }
 
 /** The newest cold start of a service, once its record has arrived in the store. */
@@ -203,7 +212,7 @@ async function showStart(stage: Stage, service: string): Promise<void> {
   const record = (await stage.platform.coldStarts(service)).at(0);
   if (record === undefined) return;
   for (const text of drawWaterfall(record)) stage.terminal.line(`    ${text}`);
-  const share = platformShareMs(record);
+  const share = shareOf(stage, record);
   if (share !== null) {
     const { dim } = stage.terminal.paint;
     stage.terminal.line(

@@ -3,6 +3,7 @@
  * every system resolves `*.localhost`. Measures what a caller sees.
  */
 import { Agent, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 
 export interface CallOptions {
   /** Base URL of the activator to dial, e.g. `http://127.0.0.1:8080`. */
@@ -26,6 +27,9 @@ export interface CallResult {
   /** Reason word of an answer made by the platform, or the client's own failure. */
   readonly reason: string;
   readonly coldStart: boolean;
+  readonly requestId: string;
+  /** When the container says that it could first do its work, ms since the epoch; 0 = it does not say. */
+  readonly containerReadyAt: number;
   readonly body: Buffer;
   /** All in ms from the start of the call. */
   readonly firstByteMs: number;
@@ -57,17 +61,19 @@ function callOnce(agent: Agent, options: CallOptions): Promise<CallResult> {
     const chunks: Buffer[] = [];
     let firstByteMs = 0;
     const elapsed = (): number => performance.now() - startedAt;
-    const finish = (status: number, reason: string, coldStart: boolean): void => {
+    const finish = (result: Pick<CallResult, "status" | "reason"> & Partial<CallResult>): void => {
       clearTimeout(timer);
       resolve({
-        status,
-        reason,
-        coldStart,
+        coldStart: false,
+        requestId: "",
+        containerReadyAt: 0,
+        ...result,
         body: Buffer.concat(chunks),
         firstByteMs,
         totalMs: elapsed(),
       });
     };
+    const fail = (error: Error): void => finish({ status: 0, reason: error.message });
 
     const call = request(url, { agent, method, headers, signal: options.signal }, (answer) => {
       firstByteMs = elapsed();
@@ -75,20 +81,25 @@ function callOnce(agent: Agent, options: CallOptions): Promise<CallResult> {
         chunks.push(chunk);
         options.onChunk?.(chunk);
       });
-      answer.on("error", (error) => finish(0, error.message, false));
-      answer.on("end", () =>
-        finish(
-          answer.statusCode ?? 0,
-          String(answer.headers["pilotlight-reason"] ?? ""),
-          answer.headers["pilotlight-cold-start"] === "true",
-        ),
-      );
+      answer.on("error", fail);
+      answer.on("end", () => finish(describe(answer)));
     });
     const timer = setTimeout(
       () => call.destroy(new Error(`no answer within ${options.limitMs} ms`)),
       options.limitMs,
     );
-    call.on("error", (error) => finish(0, error.message, false));
+    call.on("error", fail);
     call.end(body);
   });
+}
+
+function describe(answer: IncomingMessage): Omit<CallResult, "body" | "firstByteMs" | "totalMs"> {
+  const header = (name: string): string => String(answer.headers[name] ?? "");
+  return {
+    status: answer.statusCode ?? 0,
+    reason: header("pilotlight-reason"),
+    coldStart: header("pilotlight-cold-start") === "true",
+    requestId: header("x-request-id"),
+    containerReadyAt: Number(header("x-example-ready-at")) || 0,
+  };
 }

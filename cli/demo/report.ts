@@ -3,17 +3,23 @@ import type { ColdStartRecord } from "../../common/contracts/channels.ts";
 import type { Report, ReportBuilder } from "../../foundation/report.ts";
 import type { DemoService, PodCounts } from "./platform-view.ts";
 import type { Tally } from "./tally.ts";
-import { percentile, platformShareMs } from "./waterfall.ts";
+import { percentile } from "./waterfall.ts";
 
 /** Names of the one service whose pods take one request at a time, and of the bar on its pods. */
 const OCR = "ocr";
+
+export interface MeasuredStart {
+  readonly record: ColdStartRecord;
+  /** The platform's own part in ms; `null` when it cannot be told. */
+  readonly platformMs: number | null;
+}
 
 export interface DemoFigures {
   readonly builder: ReportBuilder;
   readonly tally: Tally;
   readonly counts: PodCounts;
   readonly services: readonly DemoService[];
-  readonly coldStarts: readonly ColdStartRecord[];
+  readonly coldStarts: readonly MeasuredStart[];
   readonly notAtZero: number;
   /** Most pages that one container ever had at once, as the containers counted. */
   readonly largestInContainer: number;
@@ -35,15 +41,15 @@ export function buildReport(figures: DemoFigures): Report {
       pods_last: figures.counts.existing(name),
     });
   }
-  for (const record of figures.coldStarts) {
-    builder.addToTable("coldstarts", coldStartEntry(record));
+  for (const start of figures.coldStarts) {
+    builder.addToTable("coldstarts", coldStartEntry(start));
   }
   return builder.report();
 }
 
 function addRows(figures: DemoFigures): void {
   const { builder, tally, counts, coldStarts } = figures;
-  const shares = coldStarts.map(platformShareMs).filter((share) => share !== null);
+  const shares = coldStarts.map(({ platformMs }) => platformMs).filter((share) => share !== null);
   builder.row({
     id: "demo.answers.not_2xx",
     value: tally.notSuccessful,
@@ -80,10 +86,9 @@ function addShare(
   builder.row({ id, value, unit: "ms", n: shares.length, goal: bar.goal });
 }
 
-function coldStartEntry(record: ColdStartRecord): Record<string, unknown> {
+function coldStartEntry({ record, platformMs: share }: MeasuredStart): Record<string, unknown> {
   const since = (at: number | null): number | null =>
     at === null ? null : Math.round((at - record.requestAt) * 10) / 10;
-  const share = platformShareMs(record);
   return {
     service: record.service,
     decision_ms: since(record.decidedAt),

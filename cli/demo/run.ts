@@ -9,7 +9,7 @@ import type { ColdStartRecord } from "../../common/contracts/channels.ts";
 import { ReportBuilder, exitCodeOf, writeReport } from "../../foundation/report.ts";
 import type { Report } from "../../foundation/report.ts";
 import { formatTable } from "../../foundation/text-table.ts";
-import { backToZero, fromZero, scaleOut, streams } from "./acts.ts";
+import { backToZero, fromZero, scaleOut, shareOf, streams } from "./acts.ts";
 import type { Stage } from "./acts.ts";
 import { createCaller } from "./http.ts";
 import { startDemoPlatform } from "./local-platform.ts";
@@ -86,6 +86,7 @@ function openStage(platform: DemoPlatform, terminal: Terminal, signal: AbortSign
     caller: createCaller(),
     tally: new Tally(),
     pagesAtOnce: [],
+    containerReadyAt: new Map(),
   };
 }
 
@@ -130,7 +131,10 @@ async function close(stage: Stage, closing: Closing): Promise<Report> {
     counts,
     notAtZero,
     services: platform.services(),
-    coldStarts: await allColdStarts(platform),
+    coldStarts: (await allColdStarts(platform)).map((record) => ({
+      record,
+      platformMs: shareOf(stage, record),
+    })),
     largestInContainer: Math.max(0, ...stage.pagesAtOnce),
     seconds: Math.round((performance.now() - startedAt) / 100) / 10,
     store: platform.store,

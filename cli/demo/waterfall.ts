@@ -37,13 +37,15 @@ export function partsOf(record: ColdStartRecord): StartPart[] {
 }
 
 /**
- * Request received to dispatched, less the container's own exec to ready, in ms. `null` when the
- * marks of the start are missing, or the pod was already starting when the request came.
+ * Request received to dispatched, less the container's own exec to ready, in ms. The container's
+ * end is what the container itself says; what the sidecar took to start or to notice is ours. `null`
+ * when the marks are missing, or the pod was already starting when the request came.
  */
-export function platformShareMs(record: ColdStartRecord): number | null {
-  if (record.spawnedAt === null || record.readyAt === null) return null;
+export function platformShareMs(record: ColdStartRecord, containerReadyAt: number): number | null {
+  if (record.spawnedAt === null || containerReadyAt === 0) return null;
   if (record.spawnedAt < record.requestAt) return null;
-  return record.dispatchedAt - record.requestAt - (record.readyAt - record.spawnedAt);
+  const own = Math.min(containerReadyAt, record.dispatchedAt) - record.spawnedAt;
+  return record.dispatchedAt - record.requestAt - own;
 }
 
 /** Lines such as `listening  ····████████····  312 ms`. */

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { HttpError, readBody, sendJson, serve } from "../serve.ts";
+import { HttpError, markReady, readBody, sendJson, serve } from "../serve.ts";
 import type { Call } from "../serve.ts";
 import { CHAT, COMPLETION, STREAM_END, chunk, usageChunk, wholeAnswer } from "./answers.ts";
 import type { AnswerHead, AnswerShape } from "./answers.ts";
@@ -47,6 +47,7 @@ async function loadWeights(): Promise<void> {
   tellState();
   await sleep(loadMs);
   loaded = true;
+  markReady();
   tellState();
 }
 

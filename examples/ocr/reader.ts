@@ -17,8 +17,10 @@ export interface Reading {
 export class Reader {
   #worker: Promise<Worker> = loadWorker();
   #loaded = false;
+  readonly #onLoaded: () => void;
 
-  constructor() {
+  constructor(onLoaded: () => void) {
+    this.#onLoaded = onLoaded;
     this.#watch();
   }
 
@@ -59,6 +61,7 @@ export class Reader {
     this.#worker.then(
       () => {
         this.#loaded = true;
+        this.#onLoaded();
       },
       (error: unknown) => {
         console.error("The model could not be loaded.", error);

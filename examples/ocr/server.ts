@@ -1,5 +1,5 @@
 /** Reads text from pages: `POST /read` with a PNG. Not ready before the model is in memory. */
-import { HttpError, readBody, sendJson, serve } from "../serve.ts";
+import { HttpError, markReady, readBody, sendJson, serve } from "../serve.ts";
 import type { Call } from "../serve.ts";
 import { Reader } from "./reader.ts";
 import type { Reading } from "./reader.ts";
@@ -7,7 +7,7 @@ import type { Reading } from "./reader.ts";
 const LARGEST_PAGE_BYTES = 20_000_000;
 const PNG_SIGNATURE = "89504e470d0a1a0a";
 
-const reader = new Reader();
+const reader = new Reader(markReady);
 /** How many pages this pod worked on at once: with containerConcurrency 1 never more than one. */
 const count = { cur: 0, max: 0, hits: 0 };
 

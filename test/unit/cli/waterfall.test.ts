@@ -45,16 +45,24 @@ describe("partsOf", () => {
 
 describe("platformShareMs", () => {
   const rows = [
-    { name: "leaves out the container's exec to ready", record, wanted: 19 },
-    { name: "is unknown without marks", record: { ...record, readyAt: null }, wanted: null },
+    { name: "leaves out the container's exec to ready", record, readyAt: 1_118, wanted: 21 },
+    { name: "counts what the sidecar took to notice", record, readyAt: 1_060, wanted: 79 },
+    {
+      name: "never counts a container that was ready after the dispatch",
+      record,
+      readyAt: 9_999,
+      wanted: 15,
+    },
+    { name: "is unknown when the container does not say", record, readyAt: 0, wanted: null },
     {
       name: "is unknown for a pod that was already starting",
       record: { ...record, spawnedAt: 900 },
+      readyAt: 1_118,
       wanted: null,
     },
   ];
   for (const row of rows) {
-    it(row.name, () => expect(platformShareMs(row.record)).toBe(row.wanted));
+    it(row.name, () => expect(platformShareMs(row.record, row.readyAt)).toBe(row.wanted));
   }
 });
 
