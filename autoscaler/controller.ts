@@ -14,6 +14,7 @@ import type { ClusterDefaults } from "./core/settings/defaults.ts";
 import type { DecisionRecord, Trigger } from "./decision-log.ts";
 import { createOrphanSweep } from "./orphans.ts";
 import type { ObjectSource, ResourceUseSource, ScaleTarget, StatusSink } from "./ports.ts";
+import { scaleEvents } from "./pod-watch.ts";
 import { reconcile } from "./reconciler.ts";
 import type { ReconcilerOptions } from "./reconciler.ts";
 import { isAtRest, loadMemory } from "./revision-memory.ts";
@@ -37,7 +38,7 @@ export interface AutoscalerOptions {
   readonly defaults: ClusterDefaults;
   /** Use of cpu and memory, for the metrics of that name. */
   readonly metricsSource?: ResourceUseSource;
-  /** Told of each change of a scale. */
+  /** Told of each change of a scale and of what becomes of pods; see common/contracts/events.ts. */
   readonly events?: EventEmitter;
   readonly timers?: Timers;
 }
@@ -52,6 +53,8 @@ export interface Autoscaler {
   busy(): number;
   /** Decisions of the last hour, oldest first. */
   decisions(key: RevisionKey): readonly DecisionRecord[];
+  /** Calls for each decision, also one that changes nothing; answers the function that ends that. */
+  onDecision(listener: (record: DecisionRecord) => void): () => void;
   /** New cluster defaults, e.g. after a change of a ConfigMap; all revisions are looked at. */
   useDefaults(defaults: ClusterDefaults): void;
 }
@@ -79,6 +82,7 @@ class Controller implements Autoscaler {
   readonly #queue: WorkQueue<RevisionKey>;
   readonly #reconcilerOptions: ReconcilerOptions;
   readonly #cancels = new Set<CancelTimer>();
+  readonly #listeners = new Set<(record: DecisionRecord) => void>();
   #defaults: ClusterDefaults;
   #running = false;
   #tickStartedAt = 0;
@@ -91,6 +95,7 @@ class Controller implements Autoscaler {
       ...options,
       defaults: () => this.#defaults,
       onDecision: (record) => this.#onDecision(record),
+      onEvent: (event) => options.events?.emit(event),
     };
     this.#queue = new WorkQueue({
       timers: this.#timers,
@@ -140,6 +145,11 @@ class Controller implements Autoscaler {
 
   decisions(key: RevisionKey): readonly DecisionRecord[] {
     return this.#memories.get(key)?.log.records ?? [];
+  }
+
+  onDecision(listener: (record: DecisionRecord) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   useDefaults(defaults: ClusterDefaults): void {
@@ -261,12 +271,7 @@ class Controller implements Autoscaler {
 
   #onDecision(record: DecisionRecord): void {
     this.#totals.decided(record);
-    if (record.from === record.to) return;
-    this.#options.events?.emit({
-      type: "dev.pilotlight.scale.changed",
-      subject: record.key,
-      at: record.at,
-      data: { ...record },
-    });
+    for (const listener of this.#listeners) listener(record);
+    for (const event of scaleEvents(record)) this.#options.events?.emit(event);
   }
 }

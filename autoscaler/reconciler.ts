@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../common/clock.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
+import type { PlatformEvent } from "../foundation/events.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { RoutingStore } from "../store/types.ts";
 import { decide } from "./core/decision.ts";
@@ -20,7 +21,13 @@ import { configureStore, invalidSettings, readGoodSettings } from "./revision-se
 import type { SettingsInForce } from "./revision-settings.ts";
 import { takeFigures } from "./revision-memory.ts";
 import type { RevisionMemory } from "./revision-memory.ts";
-import { comparePodsIfDue, keepState, replaceEvicted, reportStatus } from "./upkeep.ts";
+import {
+  comparePodsIfDue,
+  keepDecisions,
+  keepState,
+  replaceEvicted,
+  reportStatus,
+} from "./upkeep.ts";
 
 export interface ReconcilerOptions {
   readonly store: RoutingStore;
@@ -32,6 +39,8 @@ export interface ReconcilerOptions {
   readonly defaults: () => ClusterDefaults;
   /** Told of each decision, also of one that changes nothing. */
   readonly onDecision: (record: DecisionRecord) => void;
+  /** Told of what happened to pods and targets. */
+  readonly onEvent: (event: PlatformEvent) => void;
 }
 
 /** Samples closer than this add nothing to a window and cost the store memory. */
@@ -49,6 +58,7 @@ export async function reconcile(
     await configureStore(options, revision, memory, { settings, waitingFor });
   }
   const observed = await look(options, revision, memory, settings);
+  for (const event of await memory.watch.look(observed, options.store)) options.onEvent(event);
   const decision = decideFor(options, revision, memory, { settings, observed });
   await act(options, revision, memory, { observed, decision });
   memory.state = decision.state;
@@ -60,6 +70,7 @@ export async function reconcile(
   await reportStatus(options, revision, memory, { settings, observed, decision });
   await comparePodsIfDue(options, memory, observed);
   await keepState(options, memory);
+  await keepDecisions(options, memory);
   return decision.comeBackInMs;
 }
 
@@ -138,7 +149,7 @@ async function act(
     reason,
     explanation: decision.explanation,
   };
-  memory.log.add(record);
+  if (memory.log.add(record) === "news") memory.toKeep.push(record);
   if (decision.replicas !== observed.replicas) {
     await options.scale.writeScale({
       key: revision.key,

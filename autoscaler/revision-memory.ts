@@ -9,8 +9,10 @@ import type { ScalerState, StateMark } from "./core/scaler-state.ts";
 import type { ClusterDefaults } from "./core/settings/defaults.ts";
 import type { SettingsResult } from "./core/settings/types.ts";
 import { LoadHistory } from "./core/windows.ts";
-import { DecisionLog } from "./decision-log.ts";
-import type { Trigger } from "./decision-log.ts";
+import { DecisionLog, decodeRecords } from "./decision-log.ts";
+import type { DecisionRecord, Trigger } from "./decision-log.ts";
+import { createPodWatch } from "./pod-watch.ts";
+import type { PodWatch } from "./pod-watch.ts";
 import type { ScaledRevision, ScalerStatus } from "./ports.ts";
 
 export interface RevisionMemory {
@@ -20,6 +22,9 @@ export interface RevisionMemory {
   earlierSamples: readonly FiguresSample[];
   state: ScalerState;
   readonly log: DecisionLog;
+  /** Decisions that the store does not have yet. */
+  readonly toKeep: DecisionRecord[];
+  readonly watch: PodWatch;
   /** Settings as last read, and the object that they were read from. */
   settings: SettingsResult | null;
   readFrom: ScaledRevision | null;
@@ -48,15 +53,21 @@ export interface RevisionMemory {
   reconciledAtMs: number;
 }
 
-/** Reads what an earlier leader left: state and samples. */
+/** Reads what an earlier leader left: state, samples and decisions. */
 export async function loadMemory(store: RoutingStore, key: RevisionKey): Promise<RevisionMemory> {
-  const [text, samples] = await Promise.all([store.readScalerState(key), store.readSamples(key)]);
+  const [text, samples, decisions] = await Promise.all([
+    store.readScalerState(key),
+    store.readSamples(key),
+    store.readDecisions(key),
+  ]);
   return {
     key,
     history: new LoadHistory(),
     earlierSamples: samples,
     state: decodeState(text) ?? emptyState(),
-    log: new DecisionLog(),
+    log: new DecisionLog(decodeRecords(decisions, key)),
+    toKeep: [],
+    watch: createPodWatch(key),
     settings: null,
     readFrom: null,
     readText: null,

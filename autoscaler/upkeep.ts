@@ -11,6 +11,7 @@ import type { Judgement } from "./core/conditions.ts";
 import type { Decision } from "./core/decision.ts";
 import { encodeState, isSameMark, markState } from "./core/scaler-state.ts";
 import type { RevisionSettings } from "./core/settings/types.ts";
+import { encodeRecord } from "./decision-log.ts";
 import type { Observation } from "./observation.ts";
 import type { ScaledRevision, ScaleTarget, ScalerStatus, StatusSink } from "./ports.ts";
 import type { RevisionMemory } from "./revision-memory.ts";
@@ -147,6 +148,22 @@ export async function comparePodsIfDue(
   );
   memory.comparedPods = seen;
   memory.comparedAtMs = now;
+}
+
+/** Bounded where nobody takes them: a store that is gone costs the oldest. */
+const MOST_UNKEPT = 50;
+
+export async function keepDecisions(options: UpkeepOptions, memory: RevisionMemory): Promise<void> {
+  const { toKeep } = memory;
+  toKeep.splice(0, toKeep.length - MOST_UNKEPT);
+  try {
+    for (let next = toKeep[0]; next !== undefined; next = toKeep[0]) {
+      await options.store.appendDecision(memory.key, encodeRecord(next));
+      toKeep.shift();
+    }
+  } catch (error) {
+    options.logger.warn("decision not kept", { key: memory.key, error: errorText(error) });
+  }
 }
 
 /** A write that fails costs at most one longer cooldown after a restart: not worth a back-off. */

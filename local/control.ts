@@ -1,9 +1,12 @@
 /** The deciding side of a local platform: the cluster's controller, fed from files that are watched. */
 import { createAutoscaler } from "../autoscaler/controller.ts";
 import type { Autoscaler } from "../autoscaler/controller.ts";
+import { EVENT_SOURCE } from "../common/contracts/events.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
+import { createEventEmitter, httpEventSink } from "../foundation/events.ts";
+import type { EventEmitter } from "../foundation/events.ts";
 import { watchFiles } from "./file-watch.ts";
 import { Loader } from "./loader.ts";
 import { createResourceMeter } from "./resource-meter.ts";
@@ -39,6 +42,7 @@ export async function startControl(serving: Serving, paths: readonly string[]): 
     random: createRandom(process.pid),
     logger: base.logger,
     defaults: LOCAL_DEFAULTS,
+    ...eventsOf(serving),
     metricsSource: createResourceMeter({
       clock: systemClock,
       pods: (key) => metered(serving, key),
@@ -49,6 +53,16 @@ export async function startControl(serving: Serving, paths: readonly string[]): 
   const watch = watchFiles(await sortPaths(paths), (changed) => void loader.load(changed));
   base.stops.add("file watch", () => watch.close());
   return { autoscaler, files };
+}
+
+/** The variable that a Knative SinkBinding sets; without it there are no CloudEvents. */
+function eventsOf({ base }: Serving): { readonly events?: EventEmitter } {
+  const sink = base.env["K_SINK"] ?? "";
+  if (sink === "") return {};
+  const { logger, stops } = base;
+  const events = createEventEmitter({ source: EVENT_SOURCE, sink: httpEventSink(sink), logger });
+  stops.add("events", () => events.stop());
+  return { events };
 }
 
 function metered({ pods, book }: Serving, key: RevisionKey): readonly MeteredPod[] {

@@ -33,7 +33,7 @@ export const ROUTING_KEYS = [
 ] as const;
 
 /** Keys beside the routing state; plain commands use them. */
-export const SIDE_KEYS = ["scaler", "coldstarts"] as const;
+export const SIDE_KEYS = ["scaler", "coldstarts", "decisions"] as const;
 
 export type KeyName = (typeof ROUTING_KEYS)[number] | (typeof SIDE_KEYS)[number];
 

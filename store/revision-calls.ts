@@ -17,6 +17,8 @@ type RevisionCalls = Pick<
   | "readSamples"
   | "readScalerState"
   | "writeScalerState"
+  | "readDecisions"
+  | "appendDecision"
   | "listRevisions"
   | "recordColdStart"
   | "readColdStarts"
@@ -24,6 +26,9 @@ type RevisionCalls = Pick<
   | "readEvents"
 >;
 
+/** Decisions kept per revision, and for how long after the last one. */
+const MOST_DECISIONS = 500;
+const DECISIONS_KEPT_MS = 3_600_000;
 /** Cold starts kept per revision. */
 const MOST_COLD_STARTS = 200;
 const ALL_KEYS = [...ROUTING_KEYS, ...SIDE_KEYS];
@@ -32,6 +37,7 @@ export function createRevisionCalls(caller: ScriptCaller, keys: Keys): RevisionC
   return {
     ...configurationCalls(caller, keys),
     ...figureCalls(caller, keys),
+    ...decisionCalls(caller, keys),
     ...recordCalls(caller, keys),
   };
 }
@@ -84,6 +90,27 @@ function figureCalls(
       caller.command((client) => client.get(keys.one(revision, "scaler"))),
     writeScalerState: async (revision, state) => {
       await caller.command((client) => client.set(keys.one(revision, "scaler"), state));
+    },
+  };
+}
+
+function decisionCalls(
+  caller: ScriptCaller,
+  keys: Keys,
+): Pick<RevisionCalls, "readDecisions" | "appendDecision"> {
+  return {
+    readDecisions: (revision) =>
+      caller.command((client) => client.lrange(keys.one(revision, "decisions"), 0, -1)),
+    appendDecision: async (revision, decision) => {
+      const key = keys.one(revision, "decisions");
+      await caller.command((client) =>
+        client
+          .multi()
+          .rpush(key, decision)
+          .ltrim(key, -MOST_DECISIONS, -1)
+          .pexpire(key, DECISIONS_KEPT_MS)
+          .exec(),
+      );
     },
   };
 }

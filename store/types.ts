@@ -197,6 +197,9 @@ export interface RoutingStore {
   /** State of the scaler that survives a restart: an opaque text per revision. */
   readScalerState(revision: RevisionKey): Promise<string | null>;
   writeScalerState(revision: RevisionKey, state: string): Promise<void>;
+  /** Decisions of the last hour, oldest first, opaque texts; bounded by count and time. */
+  readDecisions(revision: RevisionKey): Promise<readonly string[]>;
+  appendDecision(revision: RevisionKey, decision: string): Promise<void>;
   listRevisions(): Promise<readonly RevisionKey[]>;
   recordColdStart(record: ColdStartRecord): Promise<void>;
   readColdStarts(revision: RevisionKey, limit: number): Promise<readonly ColdStartRecord[]>;

@@ -8,6 +8,7 @@ import { PLATFORM_DEFAULTS } from "../../autoscaler/core/settings/defaults.ts";
 import type { ClusterDefaults } from "../../autoscaler/core/settings/defaults.ts";
 import { createRandom } from "../../common/random.ts";
 import type { RevisionKey } from "../../common/contracts/routing.ts";
+import type { PlatformEvent } from "../../foundation/events.ts";
 import { createLogger } from "../../foundation/logger.ts";
 import { createStore } from "../../store/store.ts";
 import type { StoreHandle } from "../../store/store.ts";
@@ -25,6 +26,8 @@ export interface RigOptions {
   readonly defaults?: ClusterDefaults;
   /** The controller's own clock ahead of the store's. */
   readonly skewMs?: number;
+  /** Each event that the controller sends. */
+  readonly onEvent?: (event: PlatformEvent) => void;
 }
 
 export class ScalingRig {
@@ -57,7 +60,9 @@ export class ScalingRig {
 
   async start(): Promise<void> {
     await this.handle.ready();
+    const { onEvent = () => undefined } = this.#options;
     this.#autoscaler = createAutoscaler({
+      events: { emit: onEvent, dropped: 0, stop: () => Promise.resolve() },
       store: this.handle.store,
       subscriber: this.handle.subscriber,
       objects: this.world.objects,

@@ -114,7 +114,7 @@ export function searchSettings(options: SearchOptions): SearchOutcome {
     options.score(right.result) < options.score(left.result) ? right : left;
 
   let best = combinations(options.knobs).map(at).reduce(better);
-  for (let before: Candidate | null = null; best !== before; ) {
+  for (let before: Candidate | null = null; best !== before;) {
     before = best;
     best = neighbours(best.annotations, options.knobs).map(at).reduce(better, best);
   }

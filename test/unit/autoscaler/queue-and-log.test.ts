@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { DecisionLog } from "../../../autoscaler/decision-log.ts";
+import { DecisionLog, decodeRecords, encodeRecord } from "../../../autoscaler/decision-log.ts";
 import type { DecisionRecord } from "../../../autoscaler/decision-log.ts";
 import { explainInWords } from "../../../autoscaler/explain.ts";
 import { WorkQueue } from "../../../autoscaler/work-queue.ts";
@@ -122,22 +122,45 @@ function record(at: number, changes: Partial<DecisionRecord> = {}): DecisionReco
 }
 
 describe("the decision log", () => {
-  test("keeps an hour and no more, and repeats of nothing once", () => {
+  const steady = (at: number, pods = 1): DecisionRecord => record(at, { from: pods, to: pods });
+
+  test("keeps a stretch in which nothing changes as one entry with its length", () => {
     const log = new DecisionLog();
-    for (let tick = 0; tick < 5_000; tick += 1) log.add(record(tick * 2_000));
-    expect(log.records.map((entry) => entry.at)).toEqual([4_999 * 2_000]);
-    for (let tick = 5_000; tick < 10_000; tick += 1)
-      log.add(record(tick * 2_000, { from: 1, to: 1 }));
-    const [first, last] = [log.records[0], log.records.at(-1)];
-    expect((last?.at ?? 0) - (first?.at ?? 0)).toBeLessThanOrEqual(3_600_000);
-    expect(log.records.length).toBeLessThanOrEqual(1_800);
+    expect(log.add(steady(0))).toBe("news");
+    for (let tick = 1; tick < 5_000; tick += 1) expect(log.add(steady(tick))).toBe("repeat");
+    expect(log.records).toMatchObject([{ at: 4_999, firstAt: 0, repeats: 5_000 }]);
+    expect(log.add(steady(5_000, 2))).toBe("news");
+    expect(log.add(record(5_001, { from: 2, to: 3 }))).toBe("news");
+    expect(log.records).toHaveLength(3);
   });
 
-  test("is bounded also when wakes come thick", () => {
+  test("keeps an hour, and changes longer than what lies between them", () => {
     const log = new DecisionLog();
-    for (let wake = 0; wake < 10_000; wake += 1) log.add(record(wake, { from: 1, to: 1 }));
-    expect(log.records.length).toBeLessThanOrEqual(1_800);
+    for (let minute = 0; minute < 120; minute += 1) {
+      log.add(record(minute * 60_000, { from: minute, to: minute + 1 }));
+      log.add(steady(minute * 60_000 + 1, minute + 1));
+    }
+    expect(log.records[0]?.at).toBeGreaterThanOrEqual(119 * 60_000 - 3_600_000);
+    const busy = new DecisionLog();
+    for (let at = 0; at < 700; at += 2) {
+      busy.add(record(at, { from: at, to: at + 1 }));
+      busy.add(steady(at + 1, at + 1));
+    }
+    expect(busy.records.length).toBeLessThanOrEqual(500);
+    expect(busy.records.filter(({ from, to }) => from !== to)).toHaveLength(350);
+  });
+
+  test("is bounded also when changes come thick", () => {
+    const log = new DecisionLog();
+    for (let at = 0; at < 10_000; at += 1) log.add(record(at, { from: at, to: at + 1 }));
+    expect(log.records.length).toBeLessThanOrEqual(500);
     expect(log.records.at(-1)?.at).toBe(9_999);
+  });
+
+  test("comes back from text, without what it cannot read", () => {
+    const change = record(5, { from: 1, to: 2 });
+    const texts = [encodeRecord(change), "not JSON", "{}"];
+    expect(decodeRecords(texts, "default/a")).toEqual([change]);
   });
 });
 
