@@ -1,5 +1,5 @@
 /**
- * Without a store: each pod is owned by the one activator that it pushes to, which routes to its
+ * Without a store, or without the part of it that holds a revision: each pod is owned by the one activator that it pushes to, which routes to its
  * own pods only, from what they say themselves. The sidecar's own limit stands, so nothing is ever
  * admitted twice; a lease made here becomes the store's when it is back.
  */
@@ -21,18 +21,22 @@ export interface DegradedOptions {
 
 export class DegradedMode {
   readonly #options: DegradedOptions;
-  /** Leases that the store has never heard of. */
-  readonly #own = new Set<string>();
+  /** Revisions without a store, each with the leases that the store has never heard of. */
+  readonly #own = new Map<RevisionEntry, Set<string>>();
   readonly #failedUntil = new Map<string, number>();
-  #active = false;
   #onFree: (entry: RevisionEntry) => void = () => {};
 
   constructor(options: DegradedOptions) {
     this.#options = options;
   }
 
+  /** Some revision is served without a store. */
   get active(): boolean {
-    return this.#active;
+    return this.#own.size > 0;
+  }
+
+  has(entry: RevisionEntry): boolean {
+    return this.#own.has(entry);
   }
 
   /** One listener: a slot of the revision may be free. */
@@ -40,15 +44,19 @@ export class DegradedMode {
     this.#onFree = listener;
   }
 
-  enter(): void {
-    this.#active = true;
+  enter(entry: RevisionEntry): void {
+    if (!this.#own.has(entry)) this.#own.set(entry, new Set());
   }
 
   /** From here on leases made meanwhile are given back to the store, which is told of them next. */
-  leave(): void {
-    this.#active = false;
-    this.#own.clear();
-    this.#failedUntil.clear();
+  leave(entry: RevisionEntry): void {
+    this.#own.delete(entry);
+    if (!this.active) this.#failedUntil.clear();
+  }
+
+  /** Drops revisions that are not in use here any more. */
+  prune(isUsed: (entry: RevisionEntry) => boolean): void {
+    for (const entry of this.#own.keys()) if (!isUsed(entry)) this.leave(entry);
   }
 
   /** The pod with the fewest requests from here that can take one more; null when there is none. */
@@ -64,7 +72,7 @@ export class DegradedMode {
       fewest = inFlight;
     }
     if (chosen?.lastReport === undefined) return null;
-    this.#own.add(leaseId);
+    this.#own.get(entry)?.add(leaseId);
     const { address, port } = chosen.lastReport;
     const nowUs = Math.round(this.#options.clock.now() * US_PER_MS);
     return {
@@ -82,12 +90,12 @@ export class DegradedMode {
   }
 
   /** True when the store never knew the lease, so that it need not hear of its end. */
-  drop(leaseId: string): boolean {
-    return this.#own.delete(leaseId);
+  drop(entry: RevisionEntry, leaseId: string): boolean {
+    return this.#own.get(entry)?.delete(leaseId) === true;
   }
 
   freed(entry: RevisionEntry): void {
-    if (this.#active) this.#onFree(entry);
+    if (this.#own.has(entry)) this.#onFree(entry);
   }
 
   #isFree(pod: PodSession, inFlight: number): boolean {

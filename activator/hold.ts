@@ -108,7 +108,7 @@ export class Hold {
 
   /** Asks for tickets whose message may be lost; one answer also tells the phase of all. */
   askDue(entry: RevisionEntry): void {
-    if (this.#options.degraded.active) return;
+    if (this.#options.degraded.has(entry)) return;
     const now = this.#options.clock.now();
     let left = MAX_ASKS_PER_ROUND;
     let eldest: Ticket | undefined;
@@ -131,7 +131,7 @@ export class Hold {
 
   #send(ticket: Ticket): void {
     const { store, activatorId, random, degraded } = this.#options;
-    if (degraded.active) return this.#sendLocally(ticket);
+    if (degraded.has(ticket.entry)) return this.#sendLocally(ticket);
     ticket.state = "asking";
     store
       .acquireLease({
@@ -225,7 +225,7 @@ export class Hold {
 
   #limitReached(ticket: Ticket): void {
     if (!ticket.isOpen) return;
-    if (ticket.state === "waiting" && !this.#options.degraded.active) {
+    if (ticket.state === "waiting" && !this.#options.degraded.has(ticket.entry)) {
       return this.#giveUp(ticket, { reason: timeoutReason(ticket.clock.phase) });
     }
     const { entry, leaseId, state } = ticket;

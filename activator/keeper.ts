@@ -37,6 +37,8 @@ export interface KeeperOptions {
 export class Keeper {
   readonly #options: KeeperOptions;
   readonly #renewing = new Set<RevisionEntry>();
+  /** Instant of the last word of the store about a revision. */
+  readonly #heardAt = new WeakMap<RevisionEntry, number>();
   readonly #probing = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #beats = 0;
@@ -54,8 +56,9 @@ export class Keeper {
   }
 
   beat(): void {
-    const { revisions, hold, intake } = this.#options;
+    const { revisions, hold, intake, degraded } = this.#options;
     this.#beats += 1;
+    degraded.prune((entry) => revisions.find(entry.key) === entry);
     for (const entry of revisions.all()) {
       if (!this.#isDue(entry)) continue;
       void this.#renew(entry);
@@ -66,9 +69,9 @@ export class Keeper {
   }
 
   #isDue(entry: RevisionEntry): boolean {
-    if (entry.busy) return true;
+    const { clock, intake, degraded } = this.#options;
+    if (entry.busy || degraded.has(entry)) return true;
     if (entry.pods.size === 0) return false;
-    const { clock, intake } = this.#options;
     const isRecent = clock.now() - entry.usedAt < RECENT_MS;
     return isRecent || this.#beats % IDLE_BEATS === 0 || intake.hasDoubt(entry);
   }
@@ -97,31 +100,41 @@ export class Keeper {
   async #renew(entry: RevisionEntry): Promise<void> {
     if (this.#renewing.has(entry)) return;
     this.#renewing.add(entry);
+    const { clock, degraded } = this.#options;
+    const askedAt = clock.now();
     try {
       await this.#sweep(entry);
-      if (this.#options.degraded.active) await this.#storeIsBack();
+      this.#heardAt.set(entry, clock.now());
+      if (degraded.has(entry)) await this.#storeIsBack(entry);
     } catch (error) {
-      this.#storeFailed(error);
+      this.#storeFailed(entry, askedAt, error);
     } finally {
       this.#renewing.delete(entry);
     }
   }
 
-  /** The store had its 2 s for the call: from here on each activator serves its own pods. */
-  #storeFailed(error: unknown): void {
+  /**
+   * The store had its 2 s for the call: from here on each activator serves its own pods. The same
+   * holds for every revision that heard nothing since; in a cluster those on other nodes did.
+   */
+  #storeFailed(failed: RevisionEntry, askedAt: number, error: unknown): void {
     const { degraded, revisions, hold, logger } = this.#options;
     const isAway = error instanceof PlatformError && error.code === "ERR_STORE_UNAVAILABLE";
-    if (!isAway) return logger.error("revision not renewed", { error });
-    if (degraded.active) return;
-    logger.warn("store is away: serving own pods only", { error });
-    degraded.enter();
-    for (const entry of revisions.all()) hold.serveLocally(entry);
+    if (!isAway) return logger.error("revision not renewed", { revision: failed.key, error });
+    if (!degraded.has(failed)) {
+      logger.warn("store is away: serving own pods only", { revision: failed.key, error });
+    }
+    for (const entry of revisions.all()) {
+      if (degraded.has(entry) || (this.#heardAt.get(entry) ?? 0) > askedAt) continue;
+      degraded.enter(entry);
+      hold.serveLocally(entry);
+    }
   }
 
-  async #storeIsBack(): Promise<void> {
-    this.#options.logger.info("store is back");
-    this.#options.degraded.leave();
-    await this.recover();
+  async #storeIsBack(entry: RevisionEntry): Promise<void> {
+    this.#options.logger.info("store is back", { revision: entry.key });
+    this.#options.degraded.leave(entry);
+    await this.#recoverRevision(entry);
   }
 
   async #sweep(entry: RevisionEntry): Promise<void> {

@@ -119,7 +119,7 @@ export class PushIntake {
   async #take(session: PodSession, report: PushReport): Promise<void> {
     const { degraded, revisions } = this.#options;
     const { entry } = session;
-    if (degraded.active) return degraded.freed(entry);
+    if (degraded.has(entry)) return degraded.freed(entry);
     if (isQuiet(report)) {
       const { podUid, boot, sequence } = report;
       this.heartbeats.add(entry, { podUid, boot, sequence });

@@ -31,7 +31,7 @@ export class Returns {
 
   release(entry: RevisionEntry, leaseId: string, details: ReleaseDetails): void {
     entry.leases.delete(leaseId);
-    if (!this.#degraded.drop(leaseId)) this.#send(entry, leaseId, details);
+    if (!this.#degraded.drop(entry, leaseId)) this.#send(entry, leaseId, details);
     this.#degraded.freed(entry);
   }
 

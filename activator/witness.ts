@@ -47,7 +47,7 @@ export class Witness {
 
   #leave({ entry, lease, release }: Testimony, evidence: Evidence): void {
     const { store, returns, degraded } = this.#options;
-    if (evidence !== "none" && degraded.active) {
+    if (evidence !== "none" && degraded.has(entry)) {
       degraded.failed(lease.targetUid);
     } else if (evidence !== "none") {
       store
