@@ -20,6 +20,8 @@ export interface DashboardParts {
   /** What the scaler last decided for a revision; undefined when it knows nothing of it. */
   scaler(key: RevisionKey): ScalerInfo | undefined;
   activators(): Promise<readonly ActivatorInfo[]> | readonly ActivatorInfo[];
+  /** Text of `/metrics`, where the process that hosts the dashboard has figures of its own. */
+  metrics?(): string;
   /** Time between two samples in ms. Default: 1000. */
   readonly sampleEveryMs?: number;
 }

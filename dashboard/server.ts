@@ -13,6 +13,8 @@ import type { StreamHub } from "./stream.ts";
 
 const PAGE_FOLDER = fileURLToPath(new URL("./page/", import.meta.url));
 
+const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
 /** Everything comes from this server; nothing may be framed or sent elsewhere. */
 const SECURITY_HEADERS = {
   "content-security-policy":
@@ -37,6 +39,10 @@ export function createDashboard(parts: DashboardParts): FastifyInstance {
   });
 
   void app.register(apiRoutes, { prefix: "/api", sampler, hub });
+  const { metrics } = parts;
+  if (metrics !== undefined) {
+    app.get("/metrics", (_request, reply) => reply.type(METRICS_TYPE).send(metrics()));
+  }
   void app.register(fastifyStatic, {
     root: PAGE_FOLDER,
     // Files of a run may change with the next version; ETags make the check cheap.

@@ -1,4 +1,5 @@
 /** How others find a running platform: the dashboard, and `run.json` for the command line. */
+import { renderMetrics } from "../autoscaler/metrics.ts";
 import type { RunRecord } from "../common/contracts/local-run.ts";
 import { createDashboard } from "../dashboard/server.ts";
 import { systemClock } from "../foundation/clock.ts";
@@ -33,6 +34,7 @@ export async function announce(
     store: base.store.store,
     scaler: (key) => scalerFacts(control.autoscaler, key),
     activators: () => activatorFacts(serving.activators),
+    metrics: () => renderMetrics(control.autoscaler.view()),
   });
   const port = await findFreePort(HOST, dashboardPort ?? serving.port + 1);
   await dashboard.listen({ host: HOST, port });

@@ -52,6 +52,15 @@ describe("dashboard API", () => {
     expect(snapshot.activators.length).toBe(2);
   });
 
+  it("serves the host process's metrics where it has some", async () => {
+    const url = await start({ ...fleet(), metrics: () => "pilotlight_autoscaler_wanted 3\n" });
+    const response = await fetch(`${url}/metrics`);
+    expect(response.headers.get("content-type")).toContain("version=0.0.4");
+    expect(await response.text()).toBe("pilotlight_autoscaler_wanted 3\n");
+    await app?.close();
+    expect((await fetch(`${await start()}/metrics`)).status).toBe(404);
+  });
+
   it("streams the history first, then snapshots", async () => {
     const url = await start();
     const response = await fetch(`${url}/api/stream`);
