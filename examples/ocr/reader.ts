@@ -19,7 +19,7 @@ export class Reader {
   #loaded = false;
   readonly #onLoaded: () => void;
 
-  constructor(onLoaded: () => void) {
+  constructor(onLoaded: () => void = () => undefined) {
     this.#onLoaded = onLoaded;
     this.#watch();
   }
