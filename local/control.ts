@@ -11,6 +11,7 @@ import { watchFiles } from "./file-watch.ts";
 import { Loader } from "./loader.ts";
 import { createResourceMeter } from "./resource-meter.ts";
 import type { MeteredPod } from "./resource-meter.ts";
+import { driveRollouts } from "./rollout-driver.ts";
 import { expandPaths, sortPaths } from "./service-files.ts";
 import type { Serving } from "./serving.ts";
 import { LOCAL_DEFAULTS } from "./settings-check.ts";
@@ -50,6 +51,14 @@ export async function startControl(serving: Serving, paths: readonly string[]): 
   });
   base.stops.add("autoscaler", () => autoscaler.stop());
   await autoscaler.start();
+  const stopRollouts = driveRollouts({
+    book,
+    store: base.store.store,
+    clock: systemClock,
+    logger: base.logger,
+    wantedPods: (key) => Math.max(0, statuses.get(key)?.desiredScale ?? 0),
+  });
+  base.stops.add("rollouts", stopRollouts);
   const watch = watchFiles(await sortPaths(paths), (changed) => void loader.load(changed));
   base.stops.add("file watch", () => watch.close());
   return { autoscaler, files };

@@ -92,8 +92,8 @@ export class Loader {
 
   async #apply(service: ServiceDefinition, fault: (finding: FileFinding) => void): Promise<void> {
     const launch = await this.#launchOf(service);
-    if (typeof launch === "string") fault(finding(service, launch));
-    else this.#options.book.apply(service, launch);
+    const text = typeof launch === "string" ? launch : this.#options.book.apply(service, launch);
+    if (text !== "") fault(finding(service, text));
   }
 
   async #launchOf(service: ServiceDefinition): Promise<Launch | string> {

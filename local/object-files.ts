@@ -8,17 +8,13 @@ import type { RouteTable } from "../common/contracts/local-run.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { Launch } from "./launch.ts";
 import type { PodPlan } from "./pod-types.ts";
-import {
-  admit,
-  applyDefinition,
-  latestReady,
-  reachableNames,
-  routesOf,
-  trafficShares,
-} from "./revisions.ts";
+import { admit, applyDefinition, latestReady, nameFault, withoutForgotten } from "./revisions.ts";
 import type { RevisionRecord, ServiceRecord } from "./revisions.ts";
+import type { Rollout } from "./rollout.ts";
 import type { ServiceDefinition } from "./service-types.ts";
 import { settingsOf, withLiveKeys } from "./settings-check.ts";
+import { allRoutes, reachableNames, trafficShares } from "./traffic.ts";
+import { settle, stepForward } from "./transitions.ts";
 
 const DEFAULT_CARD = "default";
 /** Longest time for which an activator may act on routes of before: the watch, and a margin. */
@@ -93,27 +89,30 @@ export class ServiceBook implements ObjectSource {
 
   routeTable(): RouteTable {
     this.#generation += 1;
-    return { generation: this.#generation, routes: this.services().flatMap(routesOf) };
+    return { generation: this.#generation, routes: allRoutes(this.services()) };
   }
 
-  /** A good definition from a file: new, changed, or the same as before. */
-  apply(definition: ServiceDefinition, launch: Launch): void {
+  /** A good definition from a file: new, changed, or the same as before. Answers a fault, or "". */
+  apply(definition: ServiceDefinition, launch: Launch): string {
     const { key } = definition;
     // A service that comes back goes on with the numbers that it had.
     const before = this.#services.get(key) ?? this.#leaving.get(key)?.service;
+    const fault = nameFault(before, definition, launch);
+    if (fault !== "") return fault;
     const isBack = this.#leaving.delete(key);
     const { initialScale } = settingsOf(definition.annotations, definition.template);
-    const after = applyDefinition(before, definition, {
+    const applied = applyDefinition(before, definition, {
       launch,
       createdAt: this.#clock.now(),
       admitted: initialScale === 0,
     });
-    if (!isBack && JSON.stringify(before) === JSON.stringify(after)) return;
+    const after = this.#settle(before, applied);
+    if (!isBack && JSON.stringify(before) === JSON.stringify(after)) return "";
     this.#services.set(key, after);
     const grown = after.revisions.length !== before?.revisions.length;
     const kind = before === undefined || isBack ? "added" : grown ? "new-revision" : "changed";
-    this.#onService({ kind, service: after });
-    this.#announce(after);
+    this.#tell(kind, after);
+    return "";
   }
 
   remove(key: RevisionKey): void {
@@ -129,23 +128,34 @@ export class ServiceBook implements ObjectSource {
   markReady(key: RevisionKey): void {
     const found = this.#find(key);
     if (found === undefined || found.leaving || found.revision.admitted) return;
-    const before = latestReady(found.service);
-    const after = admit(found.service, key);
+    const before = found.service;
+    const after = this.#settle(before, admit(before, key));
     this.#services.set(after.definition.key, after);
-    if (latestReady(after)?.key === before?.key) return;
-    this.#onService({ kind: "traffic-moved", service: after });
-    this.#announce(after);
+    const isSame = latestReady(after)?.key === latestReady(before)?.key;
+    const trafficStays =
+      JSON.stringify(trafficShares(after)) === JSON.stringify(trafficShares(before));
+    if (!isSame || !trafficStays) this.#tell("traffic-moved", after);
   }
 
-  /** Forgets what nothing names and what has no pods. */
+  /** Traffic of `latest` moves by one more step, unless it moved or changed its mind meanwhile. */
+  stepRollout(key: RevisionKey, seen: Rollout): void {
+    const before = this.#services.get(key);
+    if (before === undefined || before.rollout !== seen) return;
+    const after = stepForward(before, this.#clock.now());
+    this.#services.set(key, after);
+    this.#tell("traffic-moved", after);
+  }
+
+  /** Forgets what nothing names and what has no pods, but for some revisions to roll back to. */
   forgetUnreachable(hasPods: (key: RevisionKey) => boolean): void {
     for (const [name, service] of this.#services) {
       const reachable = reachableNames(service);
-      const kept = service.revisions.filter(
+      const kept = withoutForgotten(
+        service,
         (revision) => reachable.has(revision.name) || hasPods(revision.key),
       );
-      if (kept.length === service.revisions.length) continue;
-      this.#services.set(name, { ...service, revisions: kept });
+      if (kept === service) continue;
+      this.#services.set(name, kept);
       this.#announce(service);
     }
     const longAgo = this.#clock.now() - LEAVE_MS;
@@ -154,6 +164,18 @@ export class ServiceBook implements ObjectSource {
       this.#leaving.delete(name);
       this.#announce(service);
     }
+  }
+
+  #settle(before: ServiceRecord | undefined, after: ServiceRecord): ServiceRecord {
+    return settle(before, after, {
+      now: this.#clock.now(),
+      rolloutDurationMs: rolloutDurationOf(after),
+    });
+  }
+
+  #tell(kind: Exclude<ServiceChange["kind"], "removed">, service: ServiceRecord): void {
+    this.#onService({ kind, service });
+    this.#announce(service);
   }
 
   #all(): readonly { readonly service: ServiceRecord; readonly leaving: boolean }[] {
@@ -176,6 +198,11 @@ export class ServiceBook implements ObjectSource {
       for (const listener of this.#listeners) listener(revision.key);
     }
   }
+}
+
+/** Of the Service as it stands: an edit holds for a rollout that runs. */
+export function rolloutDurationOf({ definition }: ServiceRecord): number {
+  return settingsOf(definition.annotations, definition.template).rolloutDurationMs;
 }
 
 function share(service: ServiceRecord, revision: RevisionRecord): number {

@@ -3,9 +3,10 @@ import type { Clock } from "../common/clock.ts";
 import type { ServiceChange } from "./object-files.ts";
 import type { PlatformEvent } from "./platform-types.ts";
 import type { PodEvent, PodSummary } from "./pod-types.ts";
-import { latestReady, missingRevisions } from "./revisions.ts";
+import { latestReady } from "./revisions.ts";
 import { formatFinding } from "./service-files.ts";
 import type { FileFinding } from "./service-types.ts";
+import { trafficProblems, trafficShares } from "./traffic.ts";
 
 type Listener = (event: PlatformEvent) => void;
 
@@ -48,9 +49,16 @@ export class PlatformEvents {
       subject,
       text: serviceText(change),
     });
-    for (const name of missingRevisions(change.service)) {
-      const text = `traffic names revision ${name}, which does not exist; the latest gets its share`;
-      this.emit({ level: "warning", kind: "service-changed", subject, text });
+    if (change.kind === "removed") return;
+    for (const problem of trafficProblems(change.service)) {
+      const rest =
+        change.service.lastTraffic === null ? "the latest gets its share" : "traffic stays";
+      this.emit({
+        level: "warning",
+        kind: "service-changed",
+        subject,
+        text: `${problem} So ${rest}.`,
+      });
     }
   }
 }
@@ -61,8 +69,15 @@ function serviceText({ kind, service }: ServiceChange): string {
     added: `added (${latest?.launch.shown ?? ""})`,
     changed: "changed, no new revision needed",
     "new-revision": `changed, new revision ${latest?.name ?? ""}`,
-    "traffic-moved": `traffic moves to ${latestReady(service)?.name ?? ""}`,
+    "traffic-moved": trafficText(service),
     removed: "removed",
   };
   return texts[kind];
+}
+
+/** `traffic moves to echo-00002: echo-00001 60 %, echo-00002 40 %`. */
+function trafficText(service: ServiceChange["service"]): string {
+  const shares = trafficShares(service).map(({ revision, percent }) => `${revision} ${percent} %`);
+  const rest = shares.length > 1 ? `: ${shares.join(", ")}` : "";
+  return `traffic moves to ${latestReady(service)?.name ?? ""}${rest}`;
 }

@@ -1,13 +1,15 @@
 /**
- * Which revisions a service has and where its traffic goes, as pure functions: a changed template
- * makes a new revision, traffic moves to it when it is ready.
+ * Which revisions a service has, as pure functions: a changed template makes a new revision, and
+ * what nothing needs any more is forgotten. Where traffic goes is in traffic.ts.
  */
-import type { RouteEntry, RouteTarget } from "../common/contracts/local-run.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { Launch } from "./launch.ts";
-import type { ServiceDefinition, TemplateSpec } from "./service-types.ts";
+import type { Rollout } from "./rollout.ts";
+import type { ServiceDefinition, TemplateSpec, TrafficEntry } from "./service-types.ts";
 
 const NUMBER_WIDTH = 5;
+/** Revisions without traffic and pods that stay for a roll back, as many as Knative keeps. */
+export const KEPT_INACTIVE = 20;
 
 export interface RevisionRecord {
   readonly key: RevisionKey;
@@ -25,6 +27,10 @@ export interface ServiceRecord {
   readonly definition: ServiceDefinition;
   /** Oldest first; the last one is the latest created. */
   readonly revisions: readonly RevisionRecord[];
+  /** The last traffic block that held; `null` before any did. */
+  readonly lastTraffic: readonly TrafficEntry[] | null;
+  /** How traffic of `latest` moves at present; `null`: it stands still. */
+  readonly rollout: Rollout | null;
 }
 
 export function revisionName(service: string, number: number): string {
@@ -44,21 +50,41 @@ export function applyDefinition(
   next: NewRevision,
 ): ServiceRecord {
   const latest = record?.revisions.at(-1);
-  const same =
-    latest !== undefined &&
-    JSON.stringify([latest.template, latest.launch]) ===
-      JSON.stringify([definition.template, next.launch]);
-  if (record !== undefined && same) return { ...record, definition };
+  if (record !== undefined && latest !== undefined && isSame(latest, definition, next.launch)) {
+    return { ...record, definition };
+  }
+  const revision = newRevision(latest, definition, next);
+  if (record === undefined) {
+    return { definition, revisions: [revision], lastTraffic: null, rollout: null };
+  }
+  return { ...record, definition, revisions: [...record.revisions, revision] };
+}
+
+function newRevision(
+  latest: RevisionRecord | undefined,
+  { namespace, name: service, template }: ServiceDefinition,
+  next: NewRevision,
+): RevisionRecord {
   const number = (latest?.number ?? 0) + 1;
-  const name = revisionName(definition.name, number);
-  const revision: RevisionRecord = {
-    key: `${definition.namespace}/${name}`,
-    name,
-    number,
-    template: definition.template,
-    ...next,
-  };
-  return { definition, revisions: [...(record?.revisions ?? []), revision] };
+  const name = template.name || revisionName(service, number);
+  return { key: `${namespace}/${name}`, name, number, template, ...next };
+}
+
+/** A name that the file gives is for one template only; the fault in the words of Knative. */
+export function nameFault(
+  record: ServiceRecord | undefined,
+  definition: ServiceDefinition,
+  launch: Launch,
+): string {
+  const { name } = definition.template;
+  const taken = record?.revisions.find((revision) => revision.name === name);
+  if (taken === undefined || isSame(taken, definition, launch)) return "";
+  return `Saw changes of the template without a change of its name ${name}: spec.template.metadata.name`;
+}
+
+function isSame(revision: RevisionRecord, definition: ServiceDefinition, launch: Launch): boolean {
+  const before = JSON.stringify([revision.template, revision.launch]);
+  return before === JSON.stringify([definition.template, launch]);
 }
 
 export function admit(record: ServiceRecord, key: RevisionKey): ServiceRecord {
@@ -76,60 +102,14 @@ export function latestReady(record: ServiceRecord): RevisionRecord | undefined {
   return record.revisions.findLast((revision) => revision.admitted) ?? record.revisions[0];
 }
 
-/** Shares per revision. A revision that does not exist (any more) gives its share to the latest. */
-export function trafficShares(record: ServiceRecord): readonly RouteTarget[] {
-  const latest = latestReady(record);
-  const shares = new Map<string, number>();
-  for (const entry of record.definition.traffic) {
-    const named = record.revisions.find((revision) => revision.name === entry.revision);
-    const target = named ?? latest;
-    if (target === undefined || entry.percent === 0) continue;
-    shares.set(target.name, (shares.get(target.name) ?? 0) + entry.percent);
-  }
-  return [...shares].map(([revision, percent]) => ({ revision, percent }));
-}
-
-/** Revisions that a route names, the untested latest included: they may have pods. */
-export function reachableNames(record: ServiceRecord): ReadonlySet<string> {
-  const names = new Set(routesOf(record).flatMap((route) => route.targets.map((t) => t.revision)));
-  const latest = record.revisions.at(-1);
-  if (latest !== undefined) names.add(latest.name);
-  return names;
-}
-
-/** Revisions named in the traffic block that do not exist. */
-export function missingRevisions(record: ServiceRecord): readonly string[] {
-  const known = new Set(record.revisions.map((revision) => revision.name));
-  return record.definition.traffic.flatMap(({ revision }) =>
-    revision === null || known.has(revision) ? [] : [revision],
-  );
-}
-
-export function serviceHost(namespace: string, name: string): string {
-  return `${name}.${namespace}.localhost`;
-}
-
-export function routesOf(record: ServiceRecord): readonly RouteEntry[] {
-  const { namespace, name: service, traffic } = record.definition;
-  const targets = trafficShares(record);
-  if (targets.length === 0) return [];
-  const route = (host: string, to: readonly RouteTarget[]): RouteEntry => ({
-    host,
-    namespace,
-    service,
-    targets: to,
-  });
-  const tagged = traffic.flatMap((entry) => {
-    const named = record.revisions.find((revision) => revision.name === entry.revision);
-    const target = entry.revision === null ? latestReady(record) : named;
-    if (entry.tag === "" || target === undefined) return [];
-    const host = serviceHost(namespace, `${entry.tag}-${service}`);
-    return [route(host, [{ revision: target.name, percent: 100 }])];
-  });
-  return [
-    route(serviceHost(namespace, service), targets),
-    // The name by which services of a cluster call each other.
-    route(`${service}.${namespace}.svc.cluster.local`, targets),
-    ...tagged,
-  ];
+/** What stays: whatever is in use, the latest ones, and some for a roll back. */
+export function withoutForgotten(
+  record: ServiceRecord,
+  isInUse: (revision: RevisionRecord) => boolean,
+): ServiceRecord {
+  const newest = record.revisions.at(-1);
+  const idle = record.revisions.filter((one) => one !== newest && !isInUse(one));
+  const excess = new Set(idle.slice(0, Math.max(0, idle.length - KEPT_INACTIVE)));
+  if (excess.size === 0) return record;
+  return { ...record, revisions: record.revisions.filter((one) => !excess.has(one)) };
 }

@@ -4,15 +4,14 @@
  */
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { readContainer } from "./container-reader.ts";
-import { FieldReader, isMap } from "./field-reader.ts";
+import { FieldReader } from "./field-reader.ts";
 import type { YamlMap } from "./field-reader.ts";
-import type { ServiceDefinition, TemplateSpec, TrafficEntry } from "./service-types.ts";
+import type { ServiceDefinition, TemplateSpec } from "./service-types.ts";
 import { checkSettings } from "./settings-check.ts";
+import { isLabel, LABEL_DETAILS, readTraffic } from "./traffic-reader.ts";
 
 export const SERVICE_API = "serving.knative.dev/v1";
 
-const NAME_PATTERN = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
-const MAX_NAME_LENGTH = 63;
 const MAX_TIMEOUT_SECONDS = 43_200;
 const DEFAULT_TIMEOUT_SECONDS = 900;
 const CPU_CONCURRENCY = 100;
@@ -39,7 +38,7 @@ export function readService(document: YamlMap, place: DocumentPlace): DocumentRe
   refuseScalingKeys(reader, annotations);
   const spec = reader.map(document, "spec", "spec");
   if (document["spec"] === undefined) reader.missing("spec");
-  const template = readTemplate(reader, spec, place);
+  const template = readTemplate(reader, spec, { place, service: name });
   const traffic = readTraffic(reader, spec);
   const key = name === "" ? null : (`${namespace}/${name}` as const);
   const settings =
@@ -56,10 +55,8 @@ export function readService(document: YamlMap, place: DocumentPlace): DocumentRe
 function readName(reader: FieldReader, metadata: YamlMap): string {
   const name = reader.text(metadata, "name", "metadata.name");
   if (name === "") reader.missing("metadata.name");
-  else if (!NAME_PATTERN.test(name) || name.length > MAX_NAME_LENGTH) {
-    const details =
-      "lower case letters, digits and '-', starting with a letter, at most 63 characters";
-    reader.fault("not a DNS 1035 label prefix", "metadata.name", details);
+  else if (!isLabel(name)) {
+    reader.fault("not a DNS 1035 label prefix", "metadata.name", LABEL_DETAILS);
   }
   return name;
 }
@@ -81,14 +78,14 @@ function refuseScalingKeys(
 function readTemplate(
   reader: FieldReader,
   spec: YamlMap,
-  place: DocumentPlace,
+  within: { readonly place: DocumentPlace; readonly service: string },
 ): TemplateSpec | null {
   const template = reader.map(spec, "template", "spec.template");
   const metadata = reader.map(template, "metadata", "spec.template.metadata");
   const path = "spec.template.metadata.annotations";
   const annotations = reader.textMap(metadata, "annotations", path);
   const pod = reader.map(template, "spec", "spec.template.spec");
-  const container = readContainer(reader, pod, place.hostEnv);
+  const container = readContainer(reader, pod, within.place.hostEnv);
   if (container === null) return null;
   const integer = (key: string, max: number, fallback: number): number =>
     reader.integer(pod, `spec.template.spec.${key}`, { key, min: 0, max, fallback });
@@ -96,6 +93,7 @@ function readTemplate(
     integer("timeoutSeconds", MAX_TIMEOUT_SECONDS, DEFAULT_TIMEOUT_SECONDS) ||
     DEFAULT_TIMEOUT_SECONDS;
   return {
+    name: readRevisionName(reader, metadata, within.service),
     annotations,
     containerConcurrency: integer(
       "containerConcurrency",
@@ -109,26 +107,14 @@ function readTemplate(
   };
 }
 
-function readTraffic(reader: FieldReader, spec: YamlMap): readonly TrafficEntry[] {
-  const entries = reader.list(spec, "traffic", "spec.traffic");
-  if (entries.length === 0) return [{ revision: null, percent: 100, tag: "" }];
-  const traffic = entries.flatMap((entry, index): TrafficEntry[] => {
-    const path = `spec.traffic[${index}]`;
-    if (!isMap(entry)) {
-      reader.invalid(entry, path, "must be a map");
-      return [];
-    }
-    const limits = { key: "percent", min: 0, max: 100, fallback: 0 };
-    const revision = reader.text(entry, "revisionName", `${path}.revisionName`);
-    return [
-      {
-        revision: revision === "" ? null : revision,
-        percent: reader.integer(entry, `${path}.percent`, limits),
-        tag: reader.text(entry, "tag", `${path}.tag`),
-      },
-    ];
-  });
-  const sum = traffic.reduce((total, entry) => total + entry.percent, 0);
-  if (sum !== 100) reader.fault(`Traffic targets sum to ${sum}, want 100`, "spec.traffic");
-  return traffic;
+/** A name of one's own for the revision, as Knative takes it: it begins with the service's. */
+function readRevisionName(reader: FieldReader, metadata: YamlMap, service: string): string {
+  const path = "spec.template.metadata.name";
+  const name = reader.text(metadata, "name", path);
+  if (name === "") return "";
+  if (!isLabel(name)) reader.fault("not a DNS 1035 label", path, LABEL_DETAILS);
+  else if (!name.startsWith(`${service}-`)) {
+    reader.invalid(name, path, `must have "${service}-" as its prefix`);
+  }
+  return name;
 }

@@ -50,6 +50,8 @@ export interface ContainerSpec {
 
 /** What a revision is made of. A change of any of it makes a new revision. */
 export interface TemplateSpec {
+  /** Name that the file gives its revision; empty: `SERVICE-00001` and so on. */
+  readonly name: string;
   readonly annotations: Readonly<Record<string, string>>;
   readonly containerConcurrency: number;
   readonly timeoutSeconds: number;

@@ -1,10 +1,5 @@
 /** The platform's own reading of annotations, with the defaults that local mode stands for. */
-import {
-  OWN_KEYS,
-  PILOTLIGHT_PREFIX,
-  ROLLOUT_DURATION_KEY,
-  SCALER_CLASS,
-} from "../common/contracts/annotations.ts";
+import { OWN_KEYS, PILOTLIGHT_PREFIX, SCALER_CLASS } from "../common/contracts/annotations.ts";
 import { PLATFORM_DEFAULTS } from "../autoscaler/core/settings/defaults.ts";
 import type { ClusterDefaults } from "../autoscaler/core/settings/defaults.ts";
 import { readSettings } from "../autoscaler/core/settings/settings.ts";
@@ -23,14 +18,11 @@ export function checkSettings(
   serviceAnnotations: Readonly<Record<string, string>>,
   template: TemplateSpec,
 ): Pick<SettingsResult, "errors" | "warnings"> {
-  const { settings, errors, warnings } = read(serviceAnnotations, template);
+  const { errors, warnings } = read(serviceAnnotations, template);
   const own: string[] = [];
   const named = template.annotations[CLASS_KEY] ?? SCALER_CLASS;
   if (named !== SCALER_CLASS) {
     own.push(`class ${named} is served by ${SCALER_CLASS} in local mode: ${CLASS_KEY}`);
-  }
-  if (settings.rolloutDurationMs > 0) {
-    own.push(`local mode moves traffic at once: ${ROLLOUT_DURATION_KEY}`);
   }
   return { errors, warnings: [...warnings, ...own] };
 }

@@ -7,11 +7,11 @@ import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { ChildPods } from "./child-pods.ts";
 import type { ServiceBook } from "./object-files.ts";
 import type { ServiceSummary, StatusRecord } from "./platform-types.ts";
-import { serviceHost, trafficShares } from "./revisions.ts";
 import type { RevisionRecord, ServiceRecord } from "./revisions.ts";
 import type { PodSummary } from "./pod-types.ts";
 import { RUN_FILES } from "./run-folder.ts";
 import type { RunFolder } from "./run-folder.ts";
+import { serviceHost, trafficShares } from "./traffic.ts";
 
 /** A burst of changes becomes one file. */
 const WRITE_DELAY_MS = 50;

@@ -106,7 +106,9 @@ describe("a changed file", () => {
     }, SOON);
     await eventually(() => {
       const [service] = platform.services();
-      return service?.revisions.length === 1 && service.revisions[0]?.name === "tiny-00002";
+      const [old, latest] = service?.revisions ?? [];
+      // It stays for a roll back, without traffic and without pods.
+      return old?.percent === 0 && old.pods.length === 0 && latest?.percent === 100;
     }, SOON);
   });
 

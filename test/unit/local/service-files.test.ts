@@ -147,6 +147,34 @@ describe("faults", () => {
       faults: ["Traffic targets sum to 40, want 100: spec.traffic"],
     },
     {
+      name: "everything wrong in a traffic block",
+      file: `${service("x")}  traffic:
+    - { revisionName: x-00001, latestRevision: true, percent: 120, tag: a }
+    - { latestRevision: false, percent: -1, tag: a }
+    - { configurationName: x, percent: 1, tag: Big }
+    - { revisionName: x-00001, percent: half, url: http://x }
+    - not a map
+`,
+      faults: [
+        'may not set revisionName "x-00001" when latestRevision is true: spec.traffic[0].latestRevision',
+        "expected 0 <= 120 <= 100: spec.traffic[0].percent",
+        'may not set revisionName "" when latestRevision is false: spec.traffic[1].latestRevision',
+        "expected 0 <= -1 <= 100: spec.traffic[1].percent",
+        "must not set the field(s): spec.traffic[2].configurationName",
+        `not a DNS 1035 label: Big: spec.traffic[2].tag\nlower case letters, digits and '-', starting with a letter, at most 63 characters`,
+        "must not set the field(s): spec.traffic[3].url",
+        "invalid value: half: spec.traffic[3].percent\nmust be an integer",
+        "invalid value: not a map: spec.traffic[4]\nmust be a map",
+        "Traffic targets sum to 120, want 100: spec.traffic",
+        'Multiple definitions for "a": spec.traffic[0].tag, spec.traffic[1].tag',
+      ],
+    },
+    {
+      name: "a revision's name that does not begin with the service's",
+      file: service("x").replace("    metadata:\n", "    metadata:\n      name: other-1\n"),
+      faults: ['invalid value: other-1: spec.template.metadata.name\nmust have "x-" as its prefix'],
+    },
+    {
       name: "an annotation that is no string",
       file: service("x", "", "        autoscaling.knative.dev/min-scale: 3"),
       faults: [

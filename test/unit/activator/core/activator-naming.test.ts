@@ -51,6 +51,32 @@ describe("nameByRoute", () => {
     expect(second).toBeGreaterThan(900);
     expect(second).toBeLessThan(1_100);
   });
+  it("gives each revision exactly its percents of all draws, and the same draw the same one", () => {
+    const split = (percents: readonly number[]): number[] => {
+      const targets = percents.map((percent, n) => ({ revision: `r${n}`, percent }));
+      const route = { host: "x", namespace: "n", service: "x", targets };
+      const index = indexRoutes({ generation: 1, routes: [route] });
+      const counts = percents.map(() => 0);
+      for (let hundredth = 0; hundredth < 100; hundredth += 1) {
+        const draw = (hundredth + 0.5) / 100;
+        const [naming, again] = [nameByRoute(index, "x", draw), nameByRoute(index, "x", draw)];
+        expect(again).toEqual(naming);
+        const at = naming.kind === "named" ? Number(naming.revision.slice("n/r".length)) : -1;
+        counts[at] = (counts[at] ?? 0) + 1;
+      }
+      return counts;
+    };
+    const rows = [
+      [100],
+      [0, 100],
+      [100, 0],
+      [1, 99],
+      [33, 33, 34],
+      [7, 0, 29, 1, 63],
+      Array.from({ length: 100 }, () => 1),
+    ];
+    for (const percents of rows) expect(split(percents)).toEqual(percents);
+  });
   it("takes the last share at the very end of the draw", () => {
     const naming = nameByRoute(INDEX, "echo.default.localhost", 1 - Number.EPSILON / 2);
     expect(naming).toEqual({ kind: "named", revision: "default/echo-2" });
