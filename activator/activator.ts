@@ -10,7 +10,7 @@ import { createRandom } from "../common/random.ts";
 import type { Random } from "../common/random.ts";
 import type { Logger } from "../foundation/logger.ts";
 import { createMetricsPage } from "../foundation/metrics.ts";
-import { createHttp1Front } from "../proxy/http1-front.ts";
+import { createFront } from "../proxy/front.ts";
 import type { Exchange, Front, FrontOptions } from "../proxy/types.ts";
 import { createUpstream } from "../proxy/upstream.ts";
 import type { Upstream } from "../proxy/upstream.ts";
@@ -39,7 +39,7 @@ import { Witness } from "./witness.ts";
 /** Longer than the idle time of the usual ingresses (Envoy: 60 s), so that they close first. */
 const CLIENT_KEEP_ALIVE_MS = 75_000;
 const HEAD_TIMEOUT_MS = 30_000;
-/** Below the sidecar's own idle time; a container's 5 s never shows here. */
+/** Below the sidecar's 120 s, or what it announces; a container's 5 s never shows here. */
 const UPSTREAM_IDLE_MS = 60_000;
 const MAX_IDLE_PER_TARGET = 100;
 
@@ -115,7 +115,7 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
     idleMs: UPSTREAM_IDLE_MS,
     maxIdlePerHost: MAX_IDLE_PER_TARGET,
   });
-  const front = createHttp1Front(frontOptions(options.config), entrance, upstream);
+  const front = createFront(frontOptions(options.config), entrance, upstream);
   const pushServer = await buildPushServer(options, health, {
     ...routing,
     entrance: entrance.counters,
@@ -267,6 +267,7 @@ async function open(parts: ActivatorParts): Promise<Listening> {
   keeper.start();
   intake.heartbeats.start();
   const { address, port } = await front.listen(config.listen);
+  if (config.h2cListen !== null) await front.listen(config.h2cListen);
   if (config.sharedListen !== null) {
     await front.listen({ ...config.sharedListen, reusePort: true });
   }

@@ -24,6 +24,8 @@ export interface ActivatorConfig {
   readonly sharedListen: Address | null;
   /** Data port of this process alone; 0 picks a free one. */
   readonly listen: Address;
+  /** The second data port that the ingress uses for revisions with a port named `h2c`; null locally. */
+  readonly h2cListen: Address | null;
   /** Pushes, health, metrics. */
   readonly pushListen: Address;
   /** Local mode: where routes, pod records and the secret lie. Empty in a cluster. */
@@ -57,6 +59,7 @@ export function readActivatorConfig(
     activatorId: ["PILOTLIGHT_ACTIVATOR_ID", (value) => `${name(value)}.${mark()}`],
     sharedListen: ["PILOTLIGHT_SHARED_LISTEN", optionalAddress],
     listen: ["PILOTLIGHT_LISTEN", address(isLocal ? "127.0.0.1:0" : "0.0.0.0:8012")],
+    h2cListen: ["PILOTLIGHT_H2C_LISTEN", optionalAddressOr(isLocal ? "" : "0.0.0.0:8013")],
     pushListen: ["PILOTLIGHT_PUSH_LISTEN", address(isLocal ? "127.0.0.1:0" : "0.0.0.0:8014")],
     runFolder: ["PILOTLIGHT_RUN_FOLDER", text("")],
     clusterDomain: ["CLUSTER_DOMAIN", text("cluster.local")],
@@ -100,6 +103,10 @@ function mark(): string {
 
 function optionalAddress(value: string | undefined): Address | null {
   return value === undefined || value === "" ? null : parseAddress(value);
+}
+
+function optionalAddressOr(fallback: string): Parser<Address | null> {
+  return (value) => optionalAddress(value ?? fallback);
 }
 
 function address(fallback: string): Parser<Address> {

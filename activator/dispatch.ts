@@ -7,21 +7,14 @@
  *      └───────────── reroute, repeat ────────┘
  */
 import { REASON_HEADER } from "../common/contracts/headers.ts";
-import type { RevisionConfig } from "../common/contracts/routing.ts";
 import type { WireReasonName } from "../common/contracts/wire-reasons.ts";
-import type {
-  Attempt,
-  AttemptEnd,
-  AttemptLimits,
-  Exchange,
-  RequestHead,
-  ResponseHead,
-} from "../proxy/types.ts";
+import type { Attempt, AttemptEnd, Exchange, ResponseHead } from "../proxy/types.ts";
 import type { Lease } from "../store/types.ts";
+import { attemptLimits, attemptProtocol, mustAwaitContinue } from "./attempt-plan.ts";
 import { platformAnswer } from "./core/answers.ts";
 import type { CallerHeaders } from "./core/caller-headers.ts";
 import { findHeader } from "./core/caller-headers.ts";
-import { WaitClock, timeoutReason } from "./core/deadlines.ts";
+import { WaitClock, callerEndsAt, timeoutReason } from "./core/deadlines.ts";
 import { refusalMessage, retryAfterS } from "./core/explain.ts";
 import { answerHeaders, attemptHeaders, forwardedHeaders } from "./core/forward-headers.ts";
 import type { RequestFacts, Verdict } from "./core/retry.ts";
@@ -74,12 +67,16 @@ export class Dispatch implements TicketHolder {
   constructor(parts: DispatchParts, request: DispatchRequest) {
     this.#parts = parts;
     this.#request = request;
-    this.#clock = new WaitClock(request.receivedAt);
+    this.#clock = new WaitClock(
+      request.receivedAt,
+      callerEndsAt(request.caller, request.receivedAt),
+    );
     this.#timer = new RequestTimer(request.receivedAt);
     const { head } = request.exchange;
     this.#forwarded = forwardedHeaders(head.headers, {
       surroundings: parts.surroundings,
       caller: request.caller,
+      expectsContinue: head.expectsContinue,
       host: head.host,
       remoteAddress: head.remoteAddress,
       requestId: request.requestId,
@@ -143,17 +140,19 @@ export class Dispatch implements TicketHolder {
 
   #attempt(lease: Lease): Attempt {
     const { exchange, entry } = this.#request;
-    const { clock, connectMs, replayBytes } = this.#parts;
+    const { clock, connectMs, replayBytes, surroundings } = this.#parts;
     const { head } = exchange;
+    const { config } = entry;
+    const { endsAt } = this.#clock;
     const colon = lease.address.lastIndexOf(":");
     return {
       host: lease.address.slice(0, colon),
       port: Number(lease.address.slice(colon + 1)),
-      protocol: entry.config?.protocol ?? "http1",
+      protocol: attemptProtocol(head, config, surroundings),
       headers: attemptHeaders(this.#forwarded, lease),
       target: head.target,
       awaitContinue: mustAwaitContinue(head, replayBytes),
-      limits: attemptLimits(entry.config, connectMs),
+      limits: attemptLimits({ config, connectMs, endsAt, now: clock.now() }),
       onConnected: () => this.#timer.connected(clock.now()),
       onResponse: (response) => this.#respond(response),
       onEnd: (end) => this.#attemptEnded(lease, end),
@@ -300,21 +299,6 @@ export class Dispatch implements TicketHolder {
     const end = { status, cancelled, cold: this.#cold, endedAt: clock.now() };
     accountRequest(entry.metrics, this.#timer, end);
   }
-}
-
-/** Undelivered cases stay repeatable at any size: a large body waits for the sidecar's word. */
-function mustAwaitContinue(head: RequestHead, replayBytes: number): boolean {
-  return head.expectsContinue || head.contentLength < 0 || head.contentLength > replayBytes;
-}
-
-/** Without a configuration no slot is granted; the zeros are never used. */
-function attemptLimits(config: RevisionConfig | null, connectMs: number): AttemptLimits {
-  return {
-    connectMs,
-    startMs: config?.responseStartTimeoutMs ?? 0,
-    idleMs: config?.idleTimeoutMs ?? 0,
-    totalMs: config?.timeoutMs ?? 0,
-  };
 }
 
 /** Errors that reached the caller without an answer of ours. */

@@ -4,6 +4,7 @@
  */
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { sendableHeaders } from "./latin1.ts";
 import type { OwnAnswer } from "./types.ts";
 
 /** After an answer that ends the connection early: how long the client may go on sending. */
@@ -24,6 +25,7 @@ export class ClientConnection {
   /** Read once: a socket forgets its peer when it closes. */
   readonly remoteAddress: string;
   readonly remotePort: number;
+  readonly isEncrypted: boolean;
   readonly open = new Set<OpenExchange>();
   /** The last answer of this connection is decided: requests behind it are not served. */
   isClosing = false;
@@ -33,6 +35,7 @@ export class ClientConnection {
     this.socket = socket;
     this.remoteAddress = socket.remoteAddress ?? "";
     this.remotePort = socket.remotePort ?? 0;
+    this.isEncrypted = "encrypted" in socket;
   }
 
   /** What arrived is no HTTP: answers after the exchanges that were read before it, and closes. */
@@ -89,8 +92,9 @@ export function lingerAndClose(socket: Socket): void {
 export function rawAnswer(answer: OwnAnswer): Buffer {
   const body = Buffer.from(answer.body);
   let head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ""}\r\n`;
-  for (let i = 0; i < answer.headers.length; i += 2) {
-    head += `${answer.headers[i]}: ${answer.headers[i + 1]}\r\n`;
+  const headers = sendableHeaders(answer.headers);
+  for (let i = 0; i < headers.length; i += 2) {
+    head += `${headers[i]}: ${headers[i + 1]}\r\n`;
   }
   head += `Date: ${new Date().toUTCString()}\r\nContent-Length: ${body.length}\r\n`;
   return Buffer.concat([Buffer.from(`${head}Connection: close\r\n\r\n`, "latin1"), body]);

@@ -4,14 +4,25 @@
  */
 import { createH2cFront } from "./h2c-front.ts";
 import { Http1Front } from "./http1-front.ts";
+import type { Socket } from "node:net";
 import type { Front, FrontHooks, FrontOptions } from "./types.ts";
 import type { Upstream } from "./upstream.ts";
 
-export function createFront(options: FrontOptions, hooks: FrontHooks, upstream: Upstream): Front {
+/** A front that also takes connections which another server accepted, as one with TLS does. */
+export interface SocketFront extends Front {
+  accept(socket: Socket): void;
+}
+
+export function createFront(
+  options: FrontOptions,
+  hooks: FrontHooks,
+  upstream: Upstream,
+): SocketFront {
   const h2c = createH2cFront(options, hooks, upstream);
   const http1 = new Http1Front(options, hooks, { upstream, h2c });
   return {
     listen: (where) => http1.listen(where),
+    accept: (socket) => http1.accept(socket),
     stopAccepting: () => {
       http1.stopAccepting();
       h2c.stopAccepting();

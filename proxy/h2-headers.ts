@@ -3,6 +3,7 @@
  * that HTTP/2 forbids (RFC 9113 8.2).
  */
 import type { OutgoingHttpHeaders } from "node:http2";
+import { sendableHeaders } from "./latin1.ts";
 import { getHeader, headerTokens, isHeaderName, isHopByHop } from "./headers.ts";
 import type { UpstreamRequest } from "./sides.ts";
 
@@ -99,9 +100,10 @@ export function fieldObject(headers: readonly string[]): OutgoingHttpHeaders {
 }
 
 function pushFields(fields: string[], headers: readonly string[], without: string): void {
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = String(headers[i]).toLowerCase();
+  const sendable = sendableHeaders(headers);
+  for (let i = 0; i + 1 < sendable.length; i += 2) {
+    const name = String(sendable[i]).toLowerCase();
     if (name === without || isHopByHop(name)) continue;
-    fields.push(name, String(headers[i + 1]));
+    fields.push(name, String(sendable[i + 1]));
   }
 }

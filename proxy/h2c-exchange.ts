@@ -1,8 +1,9 @@
 /** One request of an h2c client: how its answer is written to an HTTP/2 stream. */
-import { constants, type ServerHttp2Stream } from "node:http2";
+import type { ServerHttp2Stream } from "node:http2";
 import type { Duplex } from "node:stream";
 import { ClientExchange } from "./client-exchange.ts";
 import { answerFields, fieldObject, regularFields } from "./h2-headers.ts";
+import { INTERNAL_ERROR, NO_ERROR } from "./http2-lazy.ts";
 import { RequestBody } from "./request-body.ts";
 import type { BodyFraming } from "./sides.ts";
 import type { OwnAnswer, RequestHead, ResponseHead } from "./types.ts";
@@ -92,7 +93,7 @@ export class H2cExchange extends ClientExchange {
   }
 
   destroyClient(): void {
-    if (!this.isClosed) this.#stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    if (!this.isClosed) this.#stream.close(INTERNAL_ERROR);
   }
 
   protected writeAnswer(answer: OwnAnswer): void {
@@ -130,10 +131,10 @@ export class H2cExchange extends ClientExchange {
 
   /** After an answer: a request that is still coming is not wanted any more (RFC 9113 8.1). */
   #endRequest(): void {
-    if (!this.body.complete) this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    if (!this.body.complete) this.#stream.close(NO_ERROR);
   }
 }
 
 function isBroken(code: number | undefined): boolean {
-  return code !== undefined && code !== constants.NGHTTP2_NO_ERROR;
+  return code !== undefined && code !== NO_ERROR;
 }

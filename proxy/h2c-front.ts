@@ -2,16 +2,12 @@
  * The h2c front (HTTP/2 without TLS, by prior knowledge): for gRPC, and for ingresses that speak
  * HTTP/2 to the port `h2c`. Listens by itself, or serves connections that another front accepted.
  */
-import {
-  createServer,
-  type Http2Server,
-  type Http2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
+import type { Http2Server, Http2Session, ServerHttp2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { answerFields, readRequestFields } from "./h2-headers.ts";
 import { H2cExchange } from "./h2c-exchange.ts";
 import { getHeader, isHeaderName } from "./headers.ts";
+import { END_STREAM, http2 } from "./http2-lazy.ts";
 import { declaredLength, isHostText } from "./request-head.ts";
 import { type BodyFraming, CHUNKED, NO_BODY } from "./sides.ts";
 import type { Front, FrontHooks, FrontOptions, ListenOptions, RequestHead } from "./types.ts";
@@ -21,27 +17,22 @@ import type { Upstream } from "./upstream.ts";
 const MAX_STREAMS = 250;
 /** Bytes in flight per stream before a client must wait for us. */
 const WINDOW_BYTES = 1_048_576;
-const END_STREAM = 1;
 const DECIMAL = /^[0-9]{1,15}$/;
-
-/** A front that can also serve sockets which others accepted. */
-export interface SocketFront extends Front {
-  accept(socket: Socket): void;
-}
 
 export function createH2cFront(
   options: FrontOptions,
   hooks: FrontHooks,
   upstream: Upstream,
-): SocketFront {
+): H2cFront {
   return new H2cFront(options, hooks, upstream);
 }
 
-class H2cFront implements SocketFront {
+export class H2cFront implements Front {
   #options: FrontOptions;
   #hooks: FrontHooks;
   #upstream: Upstream;
-  #server: Http2Server;
+  /** Made for the first connection: most processes never see one. */
+  #server: Http2Server | undefined;
   #sessions = new Set<Http2Session>();
   /** Open streams of each session that has any. */
   #streams = new Map<Http2Session, number>();
@@ -53,22 +44,6 @@ class H2cFront implements SocketFront {
     this.#options = options;
     this.#hooks = hooks;
     this.#upstream = upstream;
-    this.#server = createServer({
-      settings: {
-        maxConcurrentStreams: MAX_STREAMS,
-        initialWindowSize: WINDOW_BYTES,
-        maxHeaderListSize: options.maxHeadBytes,
-      },
-      // 128 pairs would refuse requests that HTTP/1.1 passes; bytes are limited instead.
-      maxHeaderListPairs: 4_096,
-      // MiB; 10 would refuse streams of busy sessions.
-      maxSessionMemory: 64,
-    });
-    this.#server.on("session", (session) => this.#onSession(session));
-    this.#server.on("stream", (stream, _headers, flags, fields) =>
-      this.#onStream(stream, flags, fields),
-    );
-    this.#server.on("sessionError", ignoreError);
   }
 
   get open(): number {
@@ -76,11 +51,11 @@ class H2cFront implements SocketFront {
   }
 
   accept(socket: Socket): void {
-    this.#server.emit("connection", socket);
+    this.#useServer().emit("connection", socket);
   }
 
   async listen(where: ListenOptions): Promise<{ readonly address: string; readonly port: number }> {
-    const server = this.#server;
+    const server = this.#useServer();
     const { host, port, reusePort = false } = where;
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
@@ -96,7 +71,7 @@ class H2cFront implements SocketFront {
 
   stopAccepting(): void {
     this.#isStopping = true;
-    if (this.#server.listening) this.#server.close();
+    if (this.#server?.listening === true) this.#server.close();
     // GOAWAY now, the end when the open streams are done.
     for (const session of this.#sessions) session.close();
   }
@@ -107,10 +82,42 @@ class H2cFront implements SocketFront {
   }
 
   async close(): Promise<void> {
-    const { listening } = this.#server;
+    const server = this.#server;
+    const isListening = server?.listening === true;
     this.stopAccepting();
     for (const session of this.#sessions) session.destroy();
-    if (listening) await new Promise<void>((resolve) => this.#server.once("close", resolve));
+    if (isListening) await new Promise<void>((resolve) => server.once("close", resolve));
+  }
+
+  #useServer(): Http2Server {
+    this.#server ??= this.#createServer();
+    return this.#server;
+  }
+
+  #createServer(): Http2Server {
+    const server = http2().createServer({
+      settings: {
+        maxConcurrentStreams: MAX_STREAMS,
+        initialWindowSize: WINDOW_BYTES,
+        maxHeaderListSize: this.#options.maxHeadBytes,
+      },
+      // 128 pairs would refuse requests that HTTP/1.1 passes; bytes are limited instead.
+      maxHeaderListPairs: 4_096,
+      // MiB; 10 would refuse streams of busy sessions.
+      maxSessionMemory: 64,
+      // Streams opened and cancelled at once are work for us, none for the client (CVE-2023-44487).
+      // Beyond the burst the session ends; callers that cancel ordinary calls stay far below.
+      streamResetBurst: 1_000,
+      streamResetRate: 100,
+      // Heads that are refused for their size, and frames that make no sense, before a session ends.
+      maxSessionRejectedStreams: 100,
+      maxSessionInvalidFrames: 1_000,
+      maxSettings: 32,
+    });
+    server.on("session", (session) => this.#onSession(session));
+    server.on("stream", (stream, _headers, flags, fields) => this.#onStream(stream, flags, fields));
+    server.on("sessionError", ignoreError);
+    return server;
   }
 
   #onSession(session: Http2Session): void {

@@ -2,8 +2,9 @@
  * HTTP/2 connections to upstreams without TLS. A session takes requests until the peer says
  * GOAWAY, is full, or breaks; then the next request opens another.
  */
-import { type ClientHttp2Session, connect as connectSession } from "node:http2";
+import type { ClientHttp2Session } from "node:http2";
 import { connect as connectSocket } from "node:net";
+import { http2 } from "./http2-lazy.ts";
 import type { UpstreamFailure, UpstreamRequest } from "./sides.ts";
 import type { ConnectFailure } from "./types.ts";
 
@@ -39,7 +40,7 @@ export class UpstreamSession {
     this.#idleMs = idleMs;
     const { host, port, localAddress } = request;
     const local = localAddress === "" ? {} : { localAddress };
-    this.session = connectSession("http://upstream", {
+    this.session = http2().connect("http://upstream", {
       createConnection: () => connectSocket({ host, port, noDelay: true, ...local }),
       settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
       // 128 pairs would refuse answers that HTTP/1.1 passes.

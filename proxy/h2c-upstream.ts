@@ -1,7 +1,8 @@
 /** Requests to h2c upstreams: a pool of sessions by address, and one stream per request. */
-import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
+import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import { fieldObject, regularFields, requestFields } from "./h2-headers.ts";
 import { type SessionUser, UpstreamSession } from "./h2c-session.ts";
+import { CANCEL, END_STREAM, NO_ERROR, REFUSED_STREAM } from "./http2-lazy.ts";
 import {
   type BodyFraming,
   CHUNKED,
@@ -94,11 +95,11 @@ class H2cStream implements UpstreamStream, SessionUser {
       waitForTrailers: hasBody,
     });
     this.#stream = stream;
-    stream.on("headers", (headers) =>
+    stream.on("headers", (headers, _flags, fields) =>
       this.#listener?.onUpstreamInformation({
         status: Number(headers[":status"]),
         statusText: "",
-        headers: [],
+        headers: regularFields(fields),
       }),
     );
     stream.on("response", (headers, flags, fields) =>
@@ -143,7 +144,7 @@ class H2cStream implements UpstreamStream, SessionUser {
   destroy(): void {
     this.#listener = undefined;
     this.#release();
-    this.#stream?.close(constants.NGHTTP2_CANCEL);
+    this.#stream?.close(CANCEL);
   }
 
   discard(): void {
@@ -152,7 +153,7 @@ class H2cStream implements UpstreamStream, SessionUser {
 
   #onResponse(status: number, flags: number, fields: readonly string[]): void {
     const headers = regularFields(fields);
-    const isOver = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+    const isOver = (flags & END_STREAM) !== 0;
     const framing = isOver ? NO_BODY : answerFraming(headers, this.#request?.method ?? "");
     this.#listener?.onUpstreamHead({ status, statusText: "", headers }, framing);
   }
@@ -163,12 +164,12 @@ class H2cStream implements UpstreamStream, SessionUser {
     const isBodyOpen = this.#stream?.writableEnded === false;
     this.#release();
     // An early answer: nobody waits for the rest of the request any more.
-    if (isBodyOpen) this.#stream?.close(constants.NGHTTP2_NO_ERROR);
+    if (isBodyOpen) this.#stream?.close(NO_ERROR);
     listener?.onUpstreamEnd(this.#trailersDown);
   }
 
   #onClose(code: number | undefined): void {
-    if (code === constants.NGHTTP2_REFUSED_STREAM) {
+    if (code === REFUSED_STREAM) {
       return this.#fail({ kind: "unprocessed", message: "the upstream refused the stream" });
     }
     const message = `the upstream ended the stream with code ${code ?? 0}`;

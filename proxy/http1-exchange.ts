@@ -1,8 +1,10 @@
 /** One request of an HTTP/1.1 client: how its answer is written to Node's response. */
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type ClientConnection, lingerAndClose, type OpenExchange } from "./client-connection.ts";
 import { ClientExchange } from "./client-exchange.ts";
+import { sendableHeaders } from "./latin1.ts";
 import type { ReadRequest } from "./request-head.ts";
 import { RequestBody } from "./request-body.ts";
 import { clientHeaders, switchHeadText, trailerPairs } from "./response-writer.ts";
@@ -131,7 +133,7 @@ export class Http1Exchange extends ClientExchange implements OpenExchange {
     // What was answered so far still goes out; it may wait for the end of this tick.
     while (socket.writableCorked > 0) socket.uncork();
     // Without a length only a reset tells the client that the end is not the end of the answer.
-    if (this.head.httpVersion === "1.0") socket.resetAndDestroy();
+    if (this.head.httpVersion === "1.0") resetConnection(socket);
     else if (this.#switched !== undefined || this.#response.socket !== null) socket.destroy();
     else this.#response.once("socket", () => socket.destroy());
   }
@@ -149,7 +151,7 @@ export class Http1Exchange extends ClientExchange implements OpenExchange {
     const body = Buffer.from(answer.body);
     const headers = [...answer.headers, "Content-Length", String(body.length)];
     this.#closeAfterAnswer(headers, answer.close === true);
-    this.#response.writeHead(answer.status, STATUS_CODES[answer.status] ?? "", headers);
+    writeHead(this.#response, { status: answer.status, text: statusText(answer.status) }, headers);
     this.#response.end(body);
     this.#readOffRest();
   }
@@ -158,7 +160,7 @@ export class Http1Exchange extends ClientExchange implements OpenExchange {
     this.#lengthLeft = framing.kind === "length" ? framing.length : -1;
     const list = clientHeaders(headers, head, { framing, request: this.head });
     this.#closeAfterAnswer(list, false);
-    this.#response.writeHead(head.status, head.statusText, list);
+    writeHead(this.#response, { status: head.status, text: head.statusText }, list);
     process.nextTick(flushHead, this.#response);
   }
 
@@ -207,6 +209,30 @@ export class Http1Exchange extends ClientExchange implements OpenExchange {
     if (!this.#response.writableFinished) this.giveUp();
     this.close();
   };
+}
+
+function statusText(status: number): string {
+  return STATUS_CODES[status] ?? "";
+}
+
+/** Node refuses what is no header text by throwing, which must not end the process. */
+function writeHead(
+  response: ServerResponse,
+  line: { readonly status: number; readonly text: string },
+  headers: readonly string[],
+): void {
+  try {
+    response.writeHead(line.status, line.text, [...headers]);
+  } catch (error) {
+    if (response.headersSent) throw error;
+    response.writeHead(line.status, statusText(line.status), [...sendableHeaders(headers)]);
+  }
+}
+
+/** Without a last chunk only a reset says that the end is not the end; TLS has none to give. */
+function resetConnection(socket: Socket): void {
+  if ("encrypted" in socket) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 function flushHead(response: ServerResponse): void {

@@ -42,6 +42,8 @@ export class Http1Front implements Front {
   #hooks: FrontHooks;
   #partners: FrontPartners;
   #servers: Server[] = [];
+  /** Never listens; parses what `accept` is given. */
+  #adopter: Server | undefined;
   #connections = new Map<Duplex, ClientConnection>();
   #open = 0;
   #isStopping = false;
@@ -73,9 +75,16 @@ export class Http1Front implements Front {
     return { address, port: chosen };
   }
 
+  /** Serves a connection that another server accepted, with the same look at its first bytes. */
+  accept(socket: Socket): void {
+    this.#adopter ??= this.#createAdopter();
+    this.#adopter.emit("connection", socket);
+  }
+
   stopAccepting(): void {
     this.#isStopping = true;
     for (const server of this.#servers) server.close();
+    this.#adopter?.close();
   }
 
   drained(): Promise<void> {
@@ -90,6 +99,13 @@ export class Http1Front implements Front {
     );
     for (const { socket } of this.#connections.values()) socket.destroy();
     await Promise.all(closed);
+  }
+
+  #createAdopter(): Server {
+    const server = this.#createServer();
+    // Node begins to watch for late heads when a server listens, which this one never does.
+    server.emit("listening");
+    return server;
   }
 
   #createServer(): Server {
@@ -173,8 +189,8 @@ export class Http1Front implements Front {
   #dispatch(messages: NodeMessages, kind: "plain" | "upgrade"): void {
     const connection = this.#connections.get(messages.request.socket);
     if (connection === undefined || connection.isClosing) return;
-    const { remoteAddress, remotePort } = connection;
-    const origin = { remoteAddress, remotePort, isUpgrade: kind === "upgrade" };
+    const { remoteAddress, remotePort, isEncrypted } = connection;
+    const origin = { remoteAddress, remotePort, isEncrypted, isUpgrade: kind === "upgrade" };
     const read = readRequestHead(messages.request, origin);
     if (read === undefined) return this.#refuse("malformed_request", messages);
     const exchange = new Http1Exchange(read, messages, {

@@ -35,6 +35,7 @@ interface Marks {
 export interface RequestOrigin {
   readonly remoteAddress: string;
   readonly remotePort: number;
+  readonly isEncrypted: boolean;
   readonly isUpgrade: boolean;
 }
 
@@ -58,6 +59,7 @@ export function readRequestHead(
     host,
     remoteAddress: origin.remoteAddress,
     remotePort: origin.remotePort,
+    isEncrypted: origin.isEncrypted,
     upgrade: upgradeSpelling.toLowerCase(),
     expectsContinue: httpVersion === "1.1" && isHeaderName(marks.expect, "100-continue"),
     contentLength: declaredLength(framing),

@@ -2,6 +2,7 @@
  * Bytes of a request to an HTTP/1.1 upstream: the handler's header list in its order and spelling,
  * exactly one framing header, and the hop-by-hop headers that this hop needs.
  */
+import { isLatin1, sendableHeaders } from "./latin1.ts";
 import { getHeader, headerTokens, isHeaderName, isHopByHop } from "./headers.ts";
 import type { BodyFraming, UpstreamRequest } from "./sides.ts";
 import type { RequestHead } from "./types.ts";
@@ -39,6 +40,12 @@ export function hopHeaders(head: RequestHead, extras: HopExtras): readonly strin
 
 /** The head as latin1 text. */
 export function requestHeadText(request: UpstreamRequest): string {
+  const text = headText(request);
+  if (isLatin1(text)) return text;
+  return headText({ ...request, headers: sendableHeaders(request.headers) });
+}
+
+function headText(request: UpstreamRequest): string {
   const { framing, headers, hopHeaders: hop } = request;
   let text = `${request.method} ${originForm(request.target)} HTTP/1.1\r\n`;
   let takesLength = framing.kind === "length";

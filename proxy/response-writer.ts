@@ -1,4 +1,5 @@
 /** The header list that a client gets: the handler's list with exactly the framing that is sent. */
+import { sendableHeaders } from "./latin1.ts";
 import { getHeader, isHeaderName, isHopByHop } from "./headers.ts";
 import type { BodyFraming } from "./sides.ts";
 import type { RequestHead, ResponseHead } from "./types.ts";
@@ -48,7 +49,8 @@ function announcedTrailers(head: ResponseHead, context: AnswerContext): string |
 }
 
 /** The 101 that hands a connection over. */
-export function switchHeadText(head: ResponseHead, headers: readonly string[]): string {
+export function switchHeadText(head: ResponseHead, list: readonly string[]): string {
+  const headers = sendableHeaders(list);
   let text = `HTTP/1.1 ${head.status} ${head.statusText}\r\nConnection: Upgrade\r\n`;
   const upgrade = getHeader(head.headers, "upgrade");
   if (upgrade !== undefined) text += `Upgrade: ${upgrade}\r\n`;

@@ -22,6 +22,8 @@ export interface RequestHead {
   readonly expectsContinue: boolean;
   /** Declared length, -1 when unknown (chunked), 0 when there is no body. */
   readonly contentLength: number;
+  /** The client's connection has TLS. */
+  readonly isEncrypted?: boolean;
 }
 
 export interface ResponseHead {

@@ -1,4 +1,5 @@
 /** The sidecar's own answers, in stock Knative's words where it has some. */
+import { encodeGrpcMessage, isGrpc } from "../common/contracts/grpc.ts";
 import { REASON_HEADER } from "../common/contracts/headers.ts";
 import type { WireReasonName } from "../common/contracts/wire-reasons.ts";
 import { WIRE_REASONS } from "../common/contracts/wire-reasons.ts";
@@ -38,11 +39,9 @@ export function callerAnswer(
   marks: Pick<Marks, "contentType" | "accept">,
   { reason, message }: { readonly reason: WireReasonName; readonly message: string },
 ): OwnAnswer {
-  const { status, grpcStatus } = WIRE_REASONS[reason];
-  if (head.httpVersion === "2" && marks.contentType?.startsWith("application/grpc") === true) {
-    const trailers = ["grpc-status", String(grpcStatus), "grpc-message", encodeURI(message)];
-    const headers = ["content-type", "application/grpc", REASON_HEADER, reason, ...trailers];
-    return { status: 200, headers, body: "" };
+  const { status } = WIRE_REASONS[reason];
+  if (head.httpVersion === "2" && isGrpc(marks.contentType ?? "")) {
+    return grpcAnswer(reason, message);
   }
   const answer = reasonAnswer(reason, message);
   if (marks.accept?.includes("application/json") !== true) return answer;
@@ -51,4 +50,14 @@ export function callerAnswer(
     headers: ["Content-Type", "application/json", ...answer.headers.slice(2)],
     body: JSON.stringify({ reason, message }),
   };
+}
+
+/** Trailers-only: the status is all that the answer has. */
+function grpcAnswer(reason: WireReasonName, message: string): OwnAnswer {
+  const { grpcStatus, repeatable } = WIRE_REASONS[reason];
+  const headers = ["content-type", "application/grpc", REASON_HEADER, reason];
+  headers.push("grpc-status", String(grpcStatus), "grpc-message", encodeGrpcMessage(message));
+  if (repeatable)
+    headers.push("grpc-retry-pushback-ms", String(Number(RETRY_AFTER_SECONDS) * 1_000));
+  return { status: 200, headers, body: "" };
 }

@@ -3,9 +3,11 @@
  * ours: PILOTLIGHT_POD_ROOT, under which the pod's files lie.
  */
 import type { Parser } from "../foundation/config.ts";
-import { flag, integer, readConfig, text } from "../foundation/config.ts";
+import { flag, integer, oneOf, readConfig, text } from "../foundation/config.ts";
 import type { LogLevel } from "../foundation/logger.ts";
 import { LOG_LEVELS } from "../foundation/logger.ts";
+import type { Observability } from "./observability.ts";
+import { parseObservability } from "./observability.ts";
 
 export interface QueueProxyConfig {
   readonly namespace: string;
@@ -16,6 +18,8 @@ export interface QueueProxyConfig {
   readonly podIp: string;
   readonly systemNamespace: string;
   readonly servingPort: number;
+  /** Served when the pod has a certificate. */
+  readonly servingTlsPort: number;
   /** 0 = no limit. */
   readonly containerConcurrency: number;
   readonly timeoutSeconds: number;
@@ -27,39 +31,71 @@ export interface QueueProxyConfig {
   /** JSON of the readiness probe, empty when there is none. */
   readonly readinessProbe: string;
   readonly http2AutoDetection: boolean;
+  readonly tls: TlsSettings;
+  readonly observability: Observability;
   readonly logLevel: LogLevel;
   /** `undefined` in a cluster, where the files lie under `/` and DNS names the activators. */
   readonly podRoot: string | undefined;
 }
 
+/** As the controller writes them; empty means the default. */
+export interface TlsSettings {
+  readonly minVersion: string;
+  readonly maxVersion: string;
+  readonly cipherSuites: string;
+  readonly curves: string;
+}
+
+interface FlatConfig extends Omit<QueueProxyConfig, "tls"> {
+  readonly tlsMinVersion: string;
+  readonly tlsMaxVersion: string;
+  readonly tlsCipherSuites: string;
+  readonly tlsCurves: string;
+}
+
 const PORT = { min: 1, max: 65_535 };
+const TLS_VERSIONS = ["", "1.2", "1.3"] as const;
 const SECONDS = { min: 0, max: 2_147_483_647 };
 
 export function readQueueProxyConfig(
   env: Readonly<Record<string, string | undefined>>,
 ): Readonly<QueueProxyConfig> {
-  return readConfig<QueueProxyConfig>(env, {
-    namespace: ["SERVING_NAMESPACE", text()],
-    service: ["SERVING_SERVICE", text("")],
-    configuration: ["SERVING_CONFIGURATION", text()],
-    revision: ["SERVING_REVISION", text()],
-    podName: ["SERVING_POD", text()],
-    podIp: ["SERVING_POD_IP", text()],
-    systemNamespace: ["SYSTEM_NAMESPACE", text("knative-serving")],
-    servingPort: ["QUEUE_SERVING_PORT", integer(PORT)],
-    containerConcurrency: ["CONTAINER_CONCURRENCY", integer({ min: 0, max: 2_147_483_647 })],
-    timeoutSeconds: ["REVISION_TIMEOUT_SECONDS", integer(SECONDS)],
-    responseStartTimeoutSeconds: [
-      "REVISION_RESPONSE_START_TIMEOUT_SECONDS",
-      integer({ ...SECONDS, fallback: 0 }),
-    ],
-    idleTimeoutSeconds: ["REVISION_IDLE_TIMEOUT_SECONDS", integer({ ...SECONDS, fallback: 0 })],
-    userPort: ["USER_PORT", integer(PORT)],
-    readinessProbe: ["SERVING_READINESS_PROBE", text("")],
-    http2AutoDetection: ["ENABLE_HTTP2_AUTO_DETECTION", flag()],
-    logLevel: ["SERVING_LOGGING_LEVEL", zapLevel()],
-    podRoot: ["PILOTLIGHT_POD_ROOT", optionalText()],
-  });
+  const { tlsMinVersion, tlsMaxVersion, tlsCipherSuites, tlsCurves, ...flat } =
+    readConfig<FlatConfig>(env, {
+      namespace: ["SERVING_NAMESPACE", text()],
+      service: ["SERVING_SERVICE", text("")],
+      configuration: ["SERVING_CONFIGURATION", text()],
+      revision: ["SERVING_REVISION", text()],
+      podName: ["SERVING_POD", text()],
+      podIp: ["SERVING_POD_IP", text()],
+      systemNamespace: ["SYSTEM_NAMESPACE", text("knative-serving")],
+      servingPort: ["QUEUE_SERVING_PORT", integer(PORT)],
+      servingTlsPort: ["QUEUE_SERVING_TLS_PORT", integer({ ...PORT, fallback: 8_112 })],
+      containerConcurrency: ["CONTAINER_CONCURRENCY", integer({ min: 0, max: 2_147_483_647 })],
+      timeoutSeconds: ["REVISION_TIMEOUT_SECONDS", integer(SECONDS)],
+      responseStartTimeoutSeconds: [
+        "REVISION_RESPONSE_START_TIMEOUT_SECONDS",
+        integer({ ...SECONDS, fallback: 0 }),
+      ],
+      idleTimeoutSeconds: ["REVISION_IDLE_TIMEOUT_SECONDS", integer({ ...SECONDS, fallback: 0 })],
+      userPort: ["USER_PORT", integer(PORT)],
+      readinessProbe: ["SERVING_READINESS_PROBE", text("")],
+      http2AutoDetection: ["ENABLE_HTTP2_AUTO_DETECTION", flag()],
+      logLevel: ["SERVING_LOGGING_LEVEL", zapLevel()],
+      observability: ["OBSERVABILITY_CONFIG", parseObservability],
+      tlsMinVersion: ["QUEUE_PROXY_TLS_MIN_VERSION", oneOf(TLS_VERSIONS, "")],
+      tlsMaxVersion: ["QUEUE_PROXY_TLS_MAX_VERSION", oneOf(TLS_VERSIONS, "")],
+      tlsCipherSuites: ["QUEUE_PROXY_TLS_CIPHER_SUITES", text("")],
+      tlsCurves: ["QUEUE_PROXY_TLS_CURVE_PREFERENCES", text("")],
+      podRoot: ["PILOTLIGHT_POD_ROOT", optionalText()],
+    });
+  const tls = {
+    minVersion: tlsMinVersion,
+    maxVersion: tlsMaxVersion,
+    cipherSuites: tlsCipherSuites,
+    curves: tlsCurves,
+  };
+  return Object.freeze({ ...flat, tls });
 }
 
 /** Ports are bound on the pod's own address when it is a loopback one, else on all interfaces. */

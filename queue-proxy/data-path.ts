@@ -16,6 +16,7 @@ import { RequestMetrics } from "./metrics.ts";
 import { Pod } from "./pod.ts";
 import type { PodIdentity } from "./pod-identity.ts";
 import { tryTcp } from "./probe.ts";
+import type { RequestLog } from "./request-log.ts";
 
 export interface DataPath {
   readonly clock: Clock;
@@ -35,6 +36,7 @@ export interface DataPath {
   /** Whether somebody listens at the container's port. */
   readonly isContainerListening: () => Promise<boolean>;
   readonly flows: Set<OpenFlow>;
+  readonly requestLog: RequestLog | undefined;
 }
 
 /** A request that runs or waits here. */
@@ -60,6 +62,7 @@ export interface DataPathParts {
   readonly onContainerRefused: () => void;
   readonly onDrainPhase: (phase: DrainDecision["phase"]) => void;
   readonly onLeave: () => void;
+  readonly requestLog: RequestLog | undefined;
 }
 
 /** One look at the container's port after a broken request. */
@@ -103,6 +106,7 @@ export function createDataPath(parts: DataPathParts): DataPath {
     stats: new RequestStats(clock.now() / 1_000),
     metrics: new RequestMetrics(),
     probeHoldMs: plan.holdMs,
+    requestLog: parts.requestLog,
     onContainerRefused: parts.onContainerRefused,
     isContainerListening: () => isListening(config.userPort),
   };

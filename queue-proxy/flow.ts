@@ -21,7 +21,8 @@ import type { Admission, Entrant } from "./core/breaker.ts";
 import type { Marks } from "./core/classify.ts";
 import { isProxied } from "./core/classify.ts";
 import { containerHeaders } from "./core/container-headers.ts";
-import { attemptLimits, waitLimitMs } from "./limits.ts";
+import { attemptLimits, waitLimitMs, withCallerDeadline } from "./limits.ts";
+import type { TimeoutSettings } from "./limits.ts";
 import { parseOrder } from "./core/local-queue.ts";
 import type { DataPath, OpenFlow } from "./data-path.ts";
 
@@ -57,6 +58,8 @@ export class Flow implements OpenFlow, Entrant {
   #isTerminated = false;
   #attempt: RunningAttempt | undefined;
   #waitTimer: NodeJS.Timeout | undefined;
+  /** Body of an answer that was made here. */
+  #ownBytes = 0;
 
   constructor(path: DataPath, request: FlowRequest) {
     this.exchange = request.exchange;
@@ -123,7 +126,7 @@ export class Flow implements OpenFlow, Entrant {
       if (this.#phase === "queued") this.#finish("cancelled", CLIENT_GONE_STATUS);
     });
     if (this.#request.kind !== "foreign") return;
-    const limitMs = waitLimitMs(this.#path.config);
+    const limitMs = waitLimitMs(this.#timeouts());
     if (limitMs === 0) return;
     this.#waitTimer = setTimeout(() => {
       this.#path.metrics.count("timed_out");
@@ -149,6 +152,7 @@ export class Flow implements OpenFlow, Entrant {
       headers: containerHeaders(head.headers, {
         remoteAddress: head.remoteAddress,
         kind: kind === "container-probe" ? kind : "traffic",
+        dropsExpect: kind === "leased" && this.#request.marks.callerExpect === undefined,
       }),
       limits: this.#limits(),
       onResponse: clientHeaders,
@@ -158,7 +162,11 @@ export class Flow implements OpenFlow, Entrant {
 
   #limits(): AttemptLimits {
     const elapsedMs = performance.now() - this.exchange.receivedAt;
-    return attemptLimits(this.#path.config, this.#request.kind, elapsedMs);
+    return attemptLimits(this.#timeouts(), this.#request.kind, elapsedMs);
+  }
+
+  #timeouts(): TimeoutSettings {
+    return withCallerDeadline(this.#path.config, this.#request.marks);
   }
 
   #onEnd(end: AttemptEnd): void {
@@ -237,11 +245,12 @@ export class Flow implements OpenFlow, Entrant {
     const { exchange } = this;
     const { marks, kind } = this.#request;
     if (exchange.clientGone || !exchange.pristine) return;
-    exchange.answer(
+    const answer =
       kind === "leased"
         ? reasonAnswer(reason, message)
-        : callerAnswer(exchange.head, marks, { reason, message }),
-    );
+        : callerAnswer(exchange.head, marks, { reason, message });
+    this.#ownBytes = Buffer.byteLength(answer.body);
+    exchange.answer(answer);
   }
 
   #finish(how: "answered" | "cancelled", status: number): void {
@@ -249,8 +258,8 @@ export class Flow implements OpenFlow, Entrant {
     if (phase === "ended" || this.#request.kind === "container-probe") return;
     this.#phase = "ended";
     clearTimeout(this.#waitTimer);
-    const { breaker, clock, flows, metrics, occupancy, pod, stats, drainer } = this.#path;
-    metrics.observe(status, (performance.now() - this.exchange.receivedAt) / 1_000);
+    const { breaker, clock, flows, occupancy, pod, stats, drainer } = this.#path;
+    this.#record(status);
     stats.depart(clock.now() / 1_000, this.#via);
     flows.delete(this);
     if (phase === "queued") breaker.leave(this);
@@ -261,6 +270,14 @@ export class Flow implements OpenFlow, Entrant {
       breaker.release();
     }
     if (flows.size === 0) drainer.noteIdle();
+  }
+
+  #record(status: number): void {
+    const { metrics, requestLog } = this.#path;
+    const seconds = (performance.now() - this.exchange.receivedAt) / 1_000;
+    const bytes = this.#ownBytes + (this.#attempt?.bytesDown ?? 0);
+    metrics.observe(status, seconds, { up: this.#attempt?.bytesUp ?? 0, down: bytes });
+    requestLog?.(this.exchange.head, { status, bytes, seconds });
   }
 }
 

@@ -1,6 +1,6 @@
 /** The data port: limits of the front and of the pool towards the container, with their reasons. */
-import { createFront } from "../proxy/front.ts";
-import type { Front, FrontHooks } from "../proxy/types.ts";
+import { createFront, type SocketFront } from "../proxy/front.ts";
+import type { FrontHooks } from "../proxy/types.ts";
 import { createUpstream } from "../proxy/upstream.ts";
 import type { QueueProxyConfig } from "./config.ts";
 
@@ -15,7 +15,7 @@ const UNLIMITED_POOL = 1_000;
 /** Kept to repeat a request whose kept connection turned out dead; the activator keeps its own. */
 const REPLAY_BYTES = 65_536;
 
-export function createDataFront(hooks: FrontHooks, config: QueueProxyConfig): Front {
+export function createDataFront(hooks: FrontHooks, config: QueueProxyConfig): SocketFront {
   const { containerConcurrency } = config;
   const upstream = createUpstream({
     idleMs: CONTAINER_IDLE_MS,

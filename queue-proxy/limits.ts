@@ -3,6 +3,7 @@
  * watched there; here it only has a net, for an activator that stalls. All others get stock
  * Knative's three timers, counted from their arrival, waiting included.
  */
+import { isGrpc, parseGrpcTimeoutMs } from "../common/contracts/grpc.ts";
 import type { AttemptLimits } from "../proxy/types.ts";
 
 export interface TimeoutSettings {
@@ -33,6 +34,22 @@ export function attemptLimits(
     startMs: rest(startMs, elapsedMs),
     idleMs,
     totalMs: rest(totalMs, elapsedMs),
+  };
+}
+
+/** A gRPC caller says itself when it gives up. */
+export function withCallerDeadline(
+  settings: TimeoutSettings,
+  marks: { readonly contentType?: string; readonly grpcTimeout?: string },
+): TimeoutSettings {
+  const { timeoutSeconds, responseStartTimeoutSeconds, idleTimeoutSeconds } = settings;
+  if (marks.grpcTimeout === undefined || !isGrpc(marks.contentType ?? "")) return settings;
+  const limitMs = parseGrpcTimeoutMs(marks.grpcTimeout);
+  if (limitMs === undefined) return settings;
+  return {
+    timeoutSeconds: shorter(timeoutSeconds, Math.max(1, limitMs) / 1_000),
+    responseStartTimeoutSeconds,
+    idleTimeoutSeconds,
   };
 }
 

@@ -1,14 +1,25 @@
 /**
  * Counters of the data path in typed arrays, and their page on port 9091: stock Knative's names
- * (contract 2.15) and ours. Bounded: one row per status code that was seen, at most MAX_STATUSES.
+ * (contract 2.15) and ours.
  */
+
+import { StatusHistogram } from "./status-histogram.ts";
 
 const BOUNDS_SECONDS = [
   0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
 ] as const;
-/** Codes beyond these many share the row 0. */
-const MAX_STATUSES = 64;
-const SUM = BOUNDS_SECONDS.length + 1;
+/** Bounds that an OpenTelemetry histogram has when nobody chose others, as stock's here. */
+const BOUNDS_BYTES = [
+  0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1_000, 2_500, 5_000, 7_500, 10_000,
+] as const;
+
+/** Body bytes of one request, both ways. */
+export interface BodyBytes {
+  readonly up: number;
+  readonly down: number;
+}
+
+const NO_BYTES: BodyBytes = { up: 0, down: 0 };
 const COUNTER_NAMES = [
   "cancelled",
   "misdirected",
@@ -32,17 +43,16 @@ export interface Gauges {
 }
 
 export class RequestMetrics {
-  /** Buckets, then the overflow bucket, then the sum. */
-  readonly #rows = new Map<number, Float64Array>();
+  readonly #durations = new StatusHistogram(BOUNDS_SECONDS);
+  readonly #requestBytes = new StatusHistogram(BOUNDS_BYTES);
+  readonly #responseBytes = new StatusHistogram(BOUNDS_BYTES);
   readonly #counters = new Float64Array(COUNTER_NAMES.length);
   #depth = 0;
 
-  observe(status: number, seconds: number): void {
-    const row = this.#row(status);
-    let index = 0;
-    while (index < BOUNDS_SECONDS.length && seconds > (BOUNDS_SECONDS[index] ?? 0)) index += 1;
-    row[index] = (row[index] ?? 0) + 1;
-    row[SUM] = (row[SUM] ?? 0) + seconds;
+  observe(status: number, seconds: number, bytes: BodyBytes = NO_BYTES): void {
+    this.#durations.observe(status, seconds);
+    this.#requestBytes.observe(status, bytes.up);
+    this.#responseBytes.observe(status, bytes.down);
   }
 
   /** In flight and queued at the moment a request starts, as stock samples it. */
@@ -57,8 +67,10 @@ export class RequestMetrics {
 
   render(gauges: Gauges): string {
     return [
-      ...this.#histogram("kn_serving_invocation_duration_seconds", "Duration of requests."),
-      ...this.#histogram("http_server_request_duration_seconds", "Duration of requests."),
+      ...this.#durations.render("kn_serving_invocation_duration_seconds", "Duration of requests."),
+      ...this.#durations.render("http_server_request_duration_seconds", "Duration of requests."),
+      ...this.#requestBytes.render("http_server_request_body_size_bytes", "Bodies of requests."),
+      ...this.#responseBytes.render("http_server_response_body_size_bytes", "Bodies of answers."),
       ...(gauges.capacity === 0
         ? []
         : gauge(
@@ -91,31 +103,6 @@ export class RequestMetrics {
       ),
       "",
     ].join("\n");
-  }
-
-  #row(status: number): Float64Array {
-    const known = this.#rows.get(status);
-    if (known !== undefined) return known;
-    if (this.#rows.size >= MAX_STATUSES && status !== 0) return this.#row(0);
-    const row = new Float64Array(SUM + 1);
-    this.#rows.set(status, row);
-    return row;
-  }
-
-  #histogram(name: string, help: string): string[] {
-    const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`];
-    for (const [status, row] of this.#rows) {
-      const label = `http_response_status_code="${status}"`;
-      let total = 0;
-      for (const [index, bound] of BOUNDS_SECONDS.entries()) {
-        total += row[index] ?? 0;
-        lines.push(`${name}_bucket{${label},le="${bound}"} ${total}`);
-      }
-      total += row[BOUNDS_SECONDS.length] ?? 0;
-      lines.push(`${name}_bucket{${label},le="+Inf"} ${total}`);
-      lines.push(`${name}_sum{${label}} ${row[SUM] ?? 0}`, `${name}_count{${label}} ${total}`);
-    }
-    return lines;
   }
 }
 

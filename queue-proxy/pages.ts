@@ -6,7 +6,6 @@ import { encodeStat } from "./core/stat-message.ts";
 import type { DataPath } from "./data-path.ts";
 
 const STATS_PORT = 9_090;
-const METRICS_PORT = 9_091;
 /** Stock recomputes once per second and serves the last value in between. */
 const REPORT_EVERY_MS = 1_000;
 
@@ -29,8 +28,20 @@ export async function startPages(parts: PagesParts): Promise<Server[]> {
       boot: parts.boot(),
     }),
   );
-  await Promise.all([listen(stats, host, STATS_PORT), listen(metrics, host, METRICS_PORT)]);
+  await listen(stats, host, STATS_PORT);
+  const wanted = path.config.observability.metricsListen;
+  if (wanted === undefined) return [stats];
+  const where = metricsAddress(wanted, host);
+  await listen(metrics, where.host, where.port);
   return [stats, metrics];
+}
+
+/** All interfaces means those of the pod, which in local mode is one loopback address. */
+function metricsAddress(wanted: string, podHost: string): { host: string; port: number } {
+  const colon = wanted.lastIndexOf(":");
+  const host = wanted.slice(0, Math.max(0, colon)).replace(/^\[|\]$/g, "");
+  const port = Number(wanted.slice(colon + 1));
+  return { host: host === "" || host === "0.0.0.0" ? podHost : host, port };
 }
 
 function createStatPage(path: DataPath): () => Buffer {

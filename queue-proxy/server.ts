@@ -38,7 +38,7 @@ function accept(path: DataPath, exchange: Exchange): void {
     case "readiness-probe":
       return answerReadiness(path, exchange, marks);
     case "ingress-probe":
-      return exchange.answer(ingressAnswer(path, marks));
+      return answerProbe(path, exchange, ingressAnswer(path, marks));
     case "container-probe":
     case "leased":
     case "foreign":
@@ -48,15 +48,26 @@ function accept(path: DataPath, exchange: Exchange): void {
 
 /** Kept waiting while the container starts: a "no" costs the kubelet a whole period. */
 function answerReadiness(path: DataPath, exchange: Exchange, marks: Marks): void {
-  if (path.drainer.phase !== "serving") return exchange.answer(STOPPING);
+  if (path.drainer.phase !== "serving") return answerProbe(path, exchange, STOPPING);
   const value = marks.networkProbe ?? "";
   if (value !== "queue") {
-    return exchange.answer(plainAnswer(400, `unexpected probe header value: ${value}\n`));
+    const refusal = plainAnswer(400, `unexpected probe header value: ${value}\n`);
+    return answerProbe(path, exchange, refusal);
   }
   const forget = path.pod.whenReady(path.probeHoldMs, (isReady) => {
-    if (exchange.pristine && !exchange.clientGone) exchange.answer(isReady ? READY : NOT_READY);
+    if (!exchange.pristine || exchange.clientGone) return;
+    answerProbe(path, exchange, isReady ? READY : NOT_READY);
   });
   if (exchange.pristine) exchange.onClientGone(forget);
+}
+
+/** Probes stand in the request log only when the operator asks for them. */
+function answerProbe(path: DataPath, exchange: Exchange, answer: OwnAnswer): void {
+  exchange.answer(answer);
+  if (!path.config.observability.enableProbeRequestLog) return;
+  const { status, body } = answer;
+  const seconds = (performance.now() - exchange.receivedAt) / 1_000;
+  path.requestLog?.(exchange.head, { status, bytes: Buffer.byteLength(body), seconds });
 }
 
 function ingressAnswer(path: DataPath, marks: Marks): OwnAnswer {

@@ -5,7 +5,7 @@
 import type { Clock } from "../common/clock.ts";
 import type { Random } from "../common/random.ts";
 import type { Logger } from "../foundation/logger.ts";
-import type { Front } from "../proxy/types.ts";
+import type { SocketFront } from "../proxy/front.ts";
 import { createDnsDirectory, createFileDirectory } from "./activator-directory.ts";
 import { createAdminServer, listen } from "./admin-server.ts";
 import type { Server } from "./builtins.ts";
@@ -25,7 +25,9 @@ import { tryProbes } from "./probe.ts";
 import { Prober } from "./prober.ts";
 import type { PodSnapshot } from "./reporter.ts";
 import { Reporter } from "./reporter.ts";
+import { createRequestLog } from "./request-log.ts";
 import { createHooks } from "./server.ts";
+import { openTlsPort, RELOAD_EVERY_MS, type TlsPort } from "./tls.ts";
 
 /** Shown in the dashboard; the image build replaces it by its version. */
 const BUILD = "0.1.0";
@@ -38,6 +40,8 @@ export interface SidecarOptions {
   readonly logger: Logger;
   /** When the process ran its first line. */
   readonly sidecarAt: number;
+  /** How often the certificate is looked at; once a minute. */
+  readonly reloadCertificateMs?: number;
   /** Everything is over; the process may exit. */
   readonly onLeft: () => void;
 }
@@ -49,8 +53,9 @@ export class Sidecar {
   readonly #path: DataPath;
   readonly #prober: Prober;
   readonly #reporter: Reporter;
-  readonly #front: Front;
+  readonly #front: SocketFront;
   #servers: Server[] = [];
+  #tls: TlsPort | undefined;
 
   constructor(options: SidecarOptions) {
     const { config, clock } = options;
@@ -68,6 +73,7 @@ export class Sidecar {
       onContainerRefused: () => this.#onContainerRefused(),
       onDrainPhase: (phase) => this.#onDrainPhase(phase),
       onLeave: () => void this.#leave(),
+      requestLog: createRequestLog(config, (line) => process.stdout.write(line)),
     });
     this.#prober = this.#createProber();
     this.#reporter = this.#createReporter(life.boot);
@@ -79,6 +85,7 @@ export class Sidecar {
     const { config, clock, logger, sidecarAt } = this.#options;
     const host = bindHost(config.podIp);
     await this.#front.listen({ host, port: config.servingPort });
+    this.#tls = await this.#openTls(host);
     this.#path.pod.start();
     this.#prober.start();
     this.#reporter.start();
@@ -101,6 +108,12 @@ export class Sidecar {
   /** SIGTERM: the pod ends. */
   drain(): void {
     this.#path.drainer.signal();
+  }
+
+  #openTls(host: string): Promise<TlsPort | undefined> {
+    const { config, logger } = this.#options;
+    const { reloadCertificateMs: reloadEveryMs = RELOAD_EVERY_MS } = this.#options;
+    return openTlsPort({ config, front: this.#front, logger, host, reloadEveryMs });
   }
 
   #createProber(): Prober {
@@ -178,6 +191,7 @@ export class Sidecar {
 
   async #leave(): Promise<void> {
     this.#prober.stop();
+    this.#tls?.close();
     this.#front.stopAccepting();
     await this.#reporter.stop();
     for (const server of this.#servers) {

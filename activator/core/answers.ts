@@ -2,6 +2,7 @@
  * The platform's own answers: status, text and headers of each wire reason, as plain text, JSON or
  * gRPC trailers-only. A container's answer never passes through here.
  */
+import { encodeGrpcMessage, isGrpc } from "../../common/contracts/grpc.ts";
 import { REASON_HEADER, REQUEST_ID_HEADER } from "../../common/contracts/headers.ts";
 import { WIRE_REASONS } from "../../common/contracts/wire-reasons.ts";
 import type { WireReason, WireReasonName } from "../../common/contracts/wire-reasons.ts";
@@ -76,10 +77,6 @@ export function acceptsJson(accept: string): boolean {
   });
 }
 
-export function isGrpc(contentType: string): boolean {
-  return contentType.toLowerCase().startsWith("application/grpc");
-}
-
 function messageOf(context: AnswerContext, wire: WireReason): string {
   if (context.message !== "") return context.message;
   return wire.stockText ?? SENTENCES[context.reason] ?? context.reason.replaceAll("_", " ");
@@ -97,7 +94,7 @@ function grpcAnswer(
 ): PlatformAnswer {
   const { headers, message } = parts;
   headers.push("content-type", "application/grpc", "grpc-status", String(wire.grpcStatus));
-  headers.push("grpc-message", encodeURIComponent(message).replaceAll("%20", " "));
+  headers.push("grpc-message", encodeGrpcMessage(message));
   if (wire.repeatable && wire.grpcStatus === WIRE_REASONS.queue_full.grpcStatus) {
     headers.push("grpc-retry-pushback-ms", String(context.retryAfterS * 1000));
   }

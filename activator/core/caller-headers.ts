@@ -2,6 +2,7 @@
  * One pass over a caller's header list that picks out everything the activator decides by, so that
  * no later step scans the list again.
  */
+import { GRPC_TIMEOUT } from "../../common/contracts/grpc.ts";
 import {
   DEBUG_HEADER,
   IDEMPOTENCY_KEY_HEADER,
@@ -22,6 +23,7 @@ export interface CallerHeaders {
   requestId: string;
   idempotencyKey: string;
   debug: string;
+  grpcTimeout: string;
   forwardedFor: string;
   originalHost: string;
   /** Names listed in `Connection`, which end at this hop too. */
@@ -40,6 +42,7 @@ const FIELDS: ReadonlyMap<string, keyof CallerHeaders> = new Map<string, keyof C
   [REQUEST_ID_HEADER, "requestId"],
   [IDEMPOTENCY_KEY_HEADER, "idempotencyKey"],
   [DEBUG_HEADER, "debug"],
+  [GRPC_TIMEOUT, "grpcTimeout"],
   ["x-forwarded-for", "forwardedFor"],
   [ORIGINAL_HOST_HEADER, "originalHost"],
   ["connection", "connection"],
@@ -59,6 +62,7 @@ export function readCallerHeaders(headers: readonly string[]): CallerHeaders {
     requestId: "",
     idempotencyKey: "",
     debug: "",
+    grpcTimeout: "",
     forwardedFor: "",
     originalHost: "",
     connection: "",

@@ -1,8 +1,10 @@
 /**
  * The four limits of a request, one clock each: waiting for a slot while pods exist, waiting for a
  * first pod, first byte, and running (counted from the grant of a slot). The last two are limits
- * of one attempt and kept by the proxy core; the first two are kept here.
+ * of one attempt and kept by the proxy core; the first two are kept here. A deadline that the
+ * caller states (`grpc-timeout`) shortens all of them.
  */
+import { isGrpc, parseGrpcTimeoutMs } from "../../common/contracts/grpc.ts";
 import type { RevisionConfig } from "../../common/contracts/routing.ts";
 
 export type WaitPhase = "waiting" | "starting";
@@ -17,14 +19,17 @@ export type WaitLimits = Pick<
  * number of undelivered attempts ends with the limits.
  */
 export class WaitClock {
+  readonly endsAt: number;
   #phase: WaitPhase = "waiting";
   #since: number;
   #running = true;
   #waitedMs = 0;
   #startingMs = 0;
 
-  constructor(now: number) {
+  /** `endsAt`: instant at which the caller gives up, as it said itself; undefined when it did not. */
+  constructor(now: number, endsAt = Number.POSITIVE_INFINITY) {
     this.#since = now;
+    this.endsAt = endsAt;
   }
 
   get phase(): WaitPhase {
@@ -57,9 +62,11 @@ export class WaitClock {
 
   remainingMs(limits: WaitLimits, now: number): number {
     const spent = this.spent(now);
-    return this.#phase === "waiting"
-      ? waitLimitMs(limits) - spent.waitedMs
-      : limits.activationTimeoutMs - spent.startingMs;
+    const leftMs =
+      this.#phase === "waiting"
+        ? waitLimitMs(limits) - spent.waitedMs
+        : limits.activationTimeoutMs - spent.startingMs;
+    return Math.min(leftMs, this.endsAt - now);
   }
 
   #settle(now: number): void {
@@ -77,4 +84,20 @@ function waitLimitMs(limits: WaitLimits): number {
 
 export function timeoutReason(phase: WaitPhase): "queue_timeout" | "activation_timeout" {
   return phase === "waiting" ? "queue_timeout" : "activation_timeout";
+}
+
+/** The limit of a run that starts now: the configured one, or what the caller's deadline leaves. */
+export function runLimitMs(timeoutMs: number, endsAt: number, now: number): number {
+  if (endsAt === Number.POSITIVE_INFINITY) return timeoutMs;
+  const leftMs = Math.max(1, endsAt - now);
+  return timeoutMs === 0 ? leftMs : Math.min(timeoutMs, leftMs);
+}
+
+/** When the caller of a gRPC call gives up; infinity for all others. */
+export function callerEndsAt(
+  caller: { readonly contentType: string; readonly grpcTimeout: string },
+  receivedAt: number,
+): number {
+  if (caller.grpcTimeout === "" || !isGrpc(caller.contentType)) return Number.POSITIVE_INFINITY;
+  return receivedAt + (parseGrpcTimeoutMs(caller.grpcTimeout) ?? Number.POSITIVE_INFINITY);
 }

@@ -3,6 +3,7 @@
  * caller gets of the pod's answer. One pass each over the flat list.
  */
 import {
+  CALLER_EXPECT_HEADER,
   HOP_BY_HOP_HEADERS,
   INTERNAL_HEADERS,
   KNATIVE_NAMESPACE_HEADER,
@@ -56,6 +57,8 @@ const DROPPED: Readonly<Record<Surroundings, ReadonlySet<string>>> = {
 export interface RequestForwarding {
   readonly surroundings: Surroundings;
   readonly caller: Pick<CallerHeaders, "connection" | "forwardedFor" | "originalHost">;
+  /** The caller itself waits for a 100: then the container is asked, not only the sidecar. */
+  readonly expectsContinue: boolean;
   /** Host as the caller named it. */
   readonly host: string;
   readonly remoteAddress: string;
@@ -74,6 +77,7 @@ export function forwardedHeaders(headers: readonly string[], request: RequestFor
   result.push(ORIGINAL_HOST_HEADER, host);
   result.push(PROXY_REQUEST_HEADER, PROXY_REQUEST_ACTIVATOR);
   result.push(REQUEST_ID_HEADER, request.requestId);
+  if (request.expectsContinue) result.push(CALLER_EXPECT_HEADER, "100-continue");
   return result;
 }
 

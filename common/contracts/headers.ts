@@ -13,6 +13,11 @@ export const TARGET_UID_HEADER = "pilotlight-target-uid";
 export const LEASE_HEADER = "pilotlight-lease";
 /** Order of the request in a local queue: `<class>;<key in ms>;<sequence>`. */
 export const ORDER_HEADER = "pilotlight-order";
+/**
+ * `100-continue` when the caller itself sent that expectation. `Expect` between activator and pod is
+ * the activator's own word, with which it keeps a body until the pod takes the request.
+ */
+export const CALLER_EXPECT_HEADER = "pilotlight-expect";
 export const HOP_HEADER = "pilotlight-hop";
 export const SPILL_HEADER = "pilotlight-spill";
 export const TENANT_HEADER = "pilotlight-tenant";
@@ -56,6 +61,7 @@ export const INTERNAL_HEADERS: ReadonlySet<string> = new Set([
   TARGET_UID_HEADER,
   LEASE_HEADER,
   ORDER_HEADER,
+  CALLER_EXPECT_HEADER,
   HOP_HEADER,
   SPILL_HEADER,
   TENANT_HEADER,

@@ -2,9 +2,11 @@
  * What kind of request arrived: a probe of the kubelet, of the ingress, or user traffic. Knative's
  * order of questions (contract 2.7), asked in one pass over the flat header list.
  */
+import { GRPC_TIMEOUT } from "../../common/contracts/grpc.ts";
 import {
   ACTIVATOR_PROBE_AGENT,
   AUTOSCALER_PROBE_AGENT,
+  CALLER_EXPECT_HEADER,
   KUBELET_PROBE_AGENT,
   KUBELET_PROBE_HEADER,
   LEASE_HEADER,
@@ -26,7 +28,9 @@ export interface Marks {
   targetUid?: string;
   leaseId?: string;
   order?: string;
+  callerExpect?: string;
   contentType?: string;
+  grpcTimeout?: string;
   accept?: string;
 }
 
@@ -39,7 +43,9 @@ const MARK_OF_HEADER: ReadonlyMap<string, keyof Marks> = new Map([
   [TARGET_UID_HEADER, "targetUid"],
   [LEASE_HEADER, "leaseId"],
   [ORDER_HEADER, "order"],
+  [CALLER_EXPECT_HEADER, "callerExpect"],
   ["content-type", "contentType"],
+  [GRPC_TIMEOUT, "grpcTimeout"],
   ["accept", "accept"],
 ]);
 

@@ -17,6 +17,8 @@ export interface Hop {
   readonly remoteAddress: string;
   /** A container probe keeps `K-Original-Host` and its own Host. */
   readonly kind: "traffic" | "container-probe";
+  /** `Expect` is the word of the hop in front, not of the caller. */
+  readonly dropsExpect?: boolean;
 }
 
 export function containerHeaders(received: readonly string[], hop: Hop): string[] {
@@ -28,9 +30,14 @@ export function containerHeaders(received: readonly string[], hop: Hop): string[
     const value = received[index + 1] ?? "";
     const lower = name.toLowerCase();
     const rule = RULES.get(lower);
-    if (rule === "drop" || (listed !== NO_TOKENS && listed.has(lower))) continue;
-    if (rule !== undefined) remember(seen, rule, value);
-    if (rule === undefined || !isReplaced(rule, hop)) out.push(name, value);
+    if (isDropped(rule, hop)) continue;
+    if (listed !== NO_TOKENS && listed.has(lower)) continue;
+    if (!isNoted(rule)) {
+      out.push(name, value);
+      continue;
+    }
+    remember(seen, rule, value);
+    if (!isReplaced(rule, hop)) out.push(name, value);
   }
   addWritten(out, seen, hop);
   return out;
@@ -63,20 +70,30 @@ export function forwardedShim(xff = "", xfh = "", xfp = ""): string {
 
 /** What the rules need to know of the headers that passed. */
 type Seen = { [name in Noted]?: string };
+type Rule = Noted | "drop" | "expect";
 type Noted = "originalHost" | "forwarded" | "for" | "host" | "proto";
 
 /** One look per header: what is dropped, what is noted; everything else just passes. */
-const RULES: ReadonlyMap<string, Noted | "drop"> = new Map<string, Noted | "drop">([
+const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ...[...INTERNAL_HEADERS, ...HOP_BY_HOP_HEADERS].map((name) => [name, "drop"] as const),
   [KNATIVE_REVISION_HEADER, "drop"],
   [KNATIVE_NAMESPACE_HEADER, "drop"],
   ["content-length", "drop"],
+  ["expect", "expect"],
   [ORIGINAL_HOST_HEADER, "originalHost"],
   ["forwarded", "forwarded"],
   ["x-forwarded-for", "for"],
   ["x-forwarded-host", "host"],
   ["x-forwarded-proto", "proto"],
 ]);
+
+function isDropped(rule: Rule | undefined, hop: Hop): boolean {
+  return rule === "drop" || (rule === "expect" && hop.dropsExpect === true);
+}
+
+function isNoted(rule: Rule | undefined): rule is Noted {
+  return rule !== undefined && rule !== "drop" && rule !== "expect";
+}
 
 function remember(seen: Seen, note: Noted, value: string): void {
   const before = seen[note];

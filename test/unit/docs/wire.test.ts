@@ -128,7 +128,7 @@ describe("docs/reference/wire.md: defaults", () => {
   it("lists exactly the options of HTTP/2", () => {
     const calls = [
       /createServer\(\{(.*?)\n {4}\}\);/s.exec(source("proxy/h2c-front.ts")),
-      /connectSession\([^{]*\{(.*?)\n {4}\}\);/s.exec(source("proxy/h2c-session.ts")),
+      /http2\(\)\.connect\([^{]*\{(.*?)\n {4}\}\);/s.exec(source("proxy/h2c-session.ts")),
     ];
     const text = calls.map((call) => call?.[1] ?? "").join("\n");
     const options = [...text.matchAll(/\b(\w+): /g)].map((match) => match[1] ?? "");

@@ -13,6 +13,7 @@ import { INTERNAL_HEADERS } from "../../../../common/contracts/headers.ts";
 function forward(headers: readonly string[], surroundings: Surroundings = "local"): string[] {
   return forwardedHeaders(headers, {
     surroundings,
+    expectsContinue: false,
     caller: readCallerHeaders(headers),
     host: "echo.default.localhost:8080",
     remoteAddress: "::ffff:10.1.2.3",
