@@ -2,12 +2,14 @@
  * The whole platform on one machine: the store, the activators, the same controller as in a
  * cluster with local adapters, and the dashboard. `startPlatform` is its whole face.
  */
+import type { Autoscaler } from "../autoscaler/controller.ts";
 import type { ActivatorRecord } from "../common/contracts/local-run.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { createLogger } from "../foundation/logger.ts";
 import type { Logger } from "../foundation/logger.ts";
 import { openBase } from "./base.ts";
 import { startControl } from "./control.ts";
+import type { Control } from "./control.ts";
 import { DEFAULT_PORT, DEFAULT_RUN_FOLDER, DEFAULT_STOP_GRACE_MS } from "./defaults.ts";
 import { PlatformEvents } from "./platform-events.ts";
 import type { PlatformEvent, PlatformUrls, ServiceSummary } from "./platform-types.ts";
@@ -51,6 +53,8 @@ export interface Platform {
   activators(): readonly ActivatorRecord[];
   /** The routing state, for those who watch it (the demo, tests). */
   readonly routing: RoutingStore;
+  /** The decisions about pods, for the same. */
+  readonly scaling: Pick<Autoscaler, "decisions" | "onDecision" | "view">;
   /** Calls for each event from now on; answers the function that ends that. */
   onEvent(listener: (event: PlatformEvent) => void): () => void;
   /** Drains pods for at most `graceMs`. A second call with less hurries the first. */
@@ -81,14 +85,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     await startServing(serving);
     const control = await startControl(serving, options.files);
     const urls = await announce(serving, control, options.dashboardPort ?? null);
-    return platformOf(serving, urls);
+    return platformOf(serving, control, urls);
   } catch (error) {
     await stops.stopAll();
     throw error;
   }
 }
 
-function platformOf(serving: Serving, urls: PlatformUrls): Platform {
+function platformOf(serving: Serving, control: Control, urls: PlatformUrls): Platform {
   const { base, pods, grace } = serving;
   return {
     urls,
@@ -98,6 +102,7 @@ function platformOf(serving: Serving, urls: PlatformUrls): Platform {
     pods: () => pods.summaries(),
     activators: () => serving.activators.records(),
     routing: base.store.store,
+    scaling: control.autoscaler,
     onEvent: (listener) => base.events.listen(listener),
     stop: async (graceMs = DEFAULT_STOP_GRACE_MS) => {
       // While the first call drains the pods, a second one hurries them.

@@ -27,6 +27,7 @@ type SimulationEvent =
   | { readonly kind: "ready"; readonly pod: SimulatedPod }
   | { readonly kind: "done"; readonly pod: SimulatedPod }
   | { readonly kind: "tick" }
+  | { readonly kind: "pods" }
   | { readonly kind: "look" };
 
 export function simulateScaling(scenario: ScalingScenario): ScalingResult {
@@ -77,6 +78,8 @@ class Simulation {
     this.#nextArrival(0);
     if (this.#scenario.ticksAtMs === undefined) this.#events.add(TICK_MS, { kind: "tick" });
     for (const atMs of this.#scenario.ticksAtMs ?? []) this.#events.add(atMs, { kind: "tick" });
+    for (const atMs of this.#scenario.podChangesAtMs ?? [])
+      this.#events.add(atMs, { kind: "pods" });
     for (let next = this.#events.next(); next !== undefined; next = this.#events.next()) {
       if (next.atMs > this.#scenario.horizonMs) break;
       this.#moveTo(next.atMs);
@@ -100,6 +103,8 @@ class Simulation {
         return this.#assign();
       case "tick":
         return this.#tick(event);
+      case "pods":
+        return this.#decide();
       case "look":
         this.#lookAt = Number.POSITIVE_INFINITY;
         return this.#decide();

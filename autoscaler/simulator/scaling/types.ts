@@ -25,6 +25,8 @@ export interface ScalingScenario {
   readonly startsInOrderMs?: readonly number[];
   /** Instants of the ticks, as a live run had them; absent: every two seconds. */
   readonly ticksAtMs?: readonly number[];
+  /** Instants at which the platform told of a change of its pods, beside readiness. */
+  readonly podChangesAtMs?: readonly number[];
 }
 
 export interface Quantiles {
