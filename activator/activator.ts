@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Clock } from "../common/clock.ts";
 import { createRandom } from "../common/random.ts";
+import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { Random } from "../common/random.ts";
 import type { Logger } from "../foundation/logger.ts";
 import { createMetricsPage } from "../foundation/metrics.ts";
@@ -49,6 +50,8 @@ export interface ActivatorOptions {
   readonly subscriber: StoreSubscriber;
   readonly identity: PodIdentity;
   readonly nameRevision: (random: Random) => NameRevision;
+  /** Whether some route still leads to a revision; absent: as far as is known here, yes. */
+  readonly isRouted?: (revision: RevisionKey) => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -132,7 +135,8 @@ type Routing = Pick<
 function buildRouting(options: ActivatorOptions, random: Random): Routing {
   const { config, store, clock, logger, identity } = options;
   const { activatorId } = config;
-  const revisions = new Revisions({ store, activatorId, clock, logger });
+  const isRouted = options.isRouted ?? ((): boolean => true);
+  const revisions = new Revisions({ store, activatorId, clock, logger, isRouted });
   const degraded = new DegradedMode({ clock, podsOf: (entry) => intake.podsOf(entry) });
   const intake = new PushIntake({ store, revisions, identity, degraded, clock, logger });
   const returns = new Returns(store, degraded, logger);
@@ -254,6 +258,7 @@ function listenToStore(parts: ActivatorParts): void {
   const { hold, revisions, keeper, options } = parts;
   const { subscriber } = options;
   revisions.onConfigured((entry) => hold.configured(entry));
+  revisions.onRemoved((entry) => hold.removed(entry));
   subscriber.onAssignment((assignment) => {
     hold.assigned(revisions.use(assignment.revision), assignment);
   });

@@ -96,6 +96,14 @@ export class Hold {
     }
   }
 
+  /** Nobody knows the revision any more, and no route leads to it: its service was removed. */
+  removed(entry: RevisionEntry): void {
+    for (const ticket of entry.tickets.values()) {
+      const isHeld = ticket.state === "unconfigured" || ticket.state === "waiting";
+      if (isHeld) this.#refuse(ticket, { reason: "no_such_service" });
+    }
+  }
+
   /** Without a store: gives free slots on pods of our own to those who wait here, eldest first. */
   serveLocally(entry: RevisionEntry): void {
     for (const ticket of entry.tickets.values()) {

@@ -59,7 +59,7 @@ async function run(): Promise<void> {
 }
 
 interface Surroundings {
-  readonly naming: Pick<ActivatorOptions, "identity" | "nameRevision">;
+  readonly naming: Pick<ActivatorOptions, "identity" | "nameRevision" | "isRouted">;
   readonly routes: RouteFile | undefined;
 }
 
@@ -76,7 +76,8 @@ function surroundings(config: ActivatorConfig, logger: Logger): Surroundings {
   const identity = createLocalIdentity(config.runFolder, secret);
   const nameRevision: ActivatorOptions["nameRevision"] = (random) => (request) =>
     nameByRoute(routes.index, request.host, random());
-  return { naming: { identity, nameRevision }, routes };
+  const isRouted: ActivatorOptions["isRouted"] = (revision) => routes.leadsTo(revision);
+  return { naming: { identity, nameRevision, isRouted }, routes };
 }
 
 /** Tells who spawned us where we listen, once all ports are open. */

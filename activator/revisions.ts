@@ -19,6 +19,8 @@ export interface RevisionsOptions {
   readonly activatorId: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Whether some route still leads to the revision. */
+  readonly isRouted: (revision: RevisionKey) => boolean;
 }
 
 type Loaded = "configured" | "unknown" | "failed";
@@ -29,6 +31,7 @@ export class Revisions {
   readonly #loading = new Map<RevisionKey, Promise<Loaded>>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #onConfigured: (entry: RevisionEntry) => void = () => {};
+  #onRemoved: (entry: RevisionEntry) => void = () => {};
   #closed = false;
 
   constructor(options: RevisionsOptions) {
@@ -38,6 +41,11 @@ export class Revisions {
   /** One listener: called whenever a configuration came, changed or was written back. */
   onConfigured(listener: (entry: RevisionEntry) => void): void {
     this.#onConfigured = listener;
+  }
+
+  /** One listener: called when the store knows the revision no more and no route leads to it. */
+  onRemoved(listener: (entry: RevisionEntry) => void): void {
+    this.#onRemoved = listener;
   }
 
   all(): IterableIterator<RevisionEntry> {
@@ -81,6 +89,7 @@ export class Revisions {
       const config = await this.#options.store.readRevision(key);
       if (config === null) {
         entry.config = null;
+        if (!this.#options.isRouted(key)) this.#onRemoved(entry);
       } else {
         entry.configure(config, this.#options.clock.now());
         this.#onConfigured(entry);
@@ -138,6 +147,7 @@ export class Revisions {
 
   #loaded(entry: RevisionEntry, loaded: Loaded): void {
     if (loaded === "configured") return this.#onConfigured(entry);
+    if (loaded === "unknown" && !this.#options.isRouted(entry.key)) this.#onRemoved(entry);
     if (entry.tickets.size === 0 || this.#closed) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);

@@ -5,7 +5,8 @@
 import { readFileSync, watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
 import { join } from "node:path";
-import type { RouteTable } from "../common/contracts/local-run.ts";
+import type { RouteEntry, RouteTable } from "../common/contracts/local-run.ts";
+import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { RouteIndex } from "./core/name-revision.ts";
 import { indexRoutes } from "./core/name-revision.ts";
@@ -18,6 +19,7 @@ export class RouteFile {
   readonly #folder: string;
   readonly #logger: Logger;
   #index: RouteIndex = new Map();
+  #revisions: ReadonlySet<string> = new Set();
   #text = "";
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -29,6 +31,11 @@ export class RouteFile {
 
   get index(): RouteIndex {
     return this.#index;
+  }
+
+  /** Whether a route names the revision, with whatever share. */
+  leadsTo(revision: RevisionKey): boolean {
+    return this.#revisions.has(revision);
   }
 
   start(): void {
@@ -51,6 +58,7 @@ export class RouteFile {
       const text = readFileSync(join(this.#folder, FILE), "utf8");
       if (text === this.#text) return;
       this.#index = indexRoutes(JSON.parse(text) as RouteTable);
+      this.#revisions = new Set([...this.#index.values()].flatMap(revisionsOf));
       this.#text = text;
     } catch (error) {
       // Before the platform wrote its first table there is none.
@@ -58,4 +66,8 @@ export class RouteFile {
       this.#logger.warn("routes not read", { error });
     }
   }
+}
+
+function revisionsOf({ namespace, targets }: RouteEntry): readonly string[] {
+  return targets.map(({ revision }) => `${namespace}/${revision}`);
 }

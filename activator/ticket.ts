@@ -19,6 +19,8 @@ export type TicketState = "unconfigured" | "asking" | "waiting" | "granted" | "a
 export type Refusal =
   | { readonly reason: "queue_full"; readonly retryAfterMs: number }
   | { readonly reason: "queue_timeout" | "activation_timeout" | "store_unavailable" }
+  /** Its service was removed while it waited for the revision to become known. */
+  | { readonly reason: "no_such_service" }
   | { readonly reason: "activation_failed"; readonly failure: ActivationFailure };
 
 /** Who asked; called exactly once, unless the ticket is cancelled. */

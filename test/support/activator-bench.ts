@@ -121,6 +121,7 @@ export class ActivatorBench {
       subscriber: handle.subscriber,
       identity: createLocalIdentity(this.folder, SECRET),
       nameRevision: (random) => (named) => nameByRoute(routes.index, named.host, random()),
+      isRouted: (revision) => routes.leadsTo(revision),
       clock: systemClock,
       logger,
     });
