@@ -14,4 +14,4 @@ local ctx = begin(KEYS, ARGV[2])
 if not ctx then return { 'unknown-revision' } end
 local request = read_request(ctx, ARGV[1])
 if not request then return { 'gone' } end
-return reply_request(ctx, ARGV[1], request)
+return reply_request(ctx, request)

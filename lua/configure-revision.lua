@@ -1,4 +1,6 @@
 --- @include "layout"
+--- @include "begin"
+--- @include "run"
 -- Stores the configuration of a revision and says so when it changed. Nothing else is touched, so
 -- a change of policy is in force with the next choice.
 -- Keys: meta
@@ -14,23 +16,28 @@
 --   startTime    ms, median
 --   revision     namespace/name
 --   channel      prefix of the activators' channels
+--   wake         channel that wakes the autoscaler
 --   configs      channel of configuration changes
 --   now          us, 0 for the server's time
 -- Reply: changed | same
 -- Cost: O(1)
 -- Caller: autoscaler at each change and resync, activator after a loss of the store
-local meta, config = KEYS[META], ARGV[1]
+local meta, config, policy, revision, configs, given =
+  KEYS[META], ARGV[1], ARGV[2], ARGV[10], ARGV[13], ARGV[14]
 if redis.call('HGET', meta, 'config') == config then return { 'same' } end
-if redis.call('HEXISTS', meta, 'since') == 0 then
-  local now = tonumber(ARGV[13])
-  if now == 0 then
-    local time = redis.call('TIME')
-    now = time[1] * SECOND + time[2]
-  end
-  redis.call('HSET', meta, 'since', now, 'run', struct.pack(RUN_FORMAT, now, 0, 0, 0, 0, 0))
+local ctx = begin(KEYS, given)
+if not ctx then
+  local now = time_of(given)
+  redis.call('HSET', meta, 'since', now)
+  ctx = { keys = KEYS, now = now, clock = 0, hold = 0, integral = 0, arrivals = 0, cursor = 0,
+    waiting = 0, busy = 0, policy = 1, events = false }
 end
-redis.call('HSET', meta, 'config', config, 'policy', ARGV[2], 'depth', ARGV[3],
-  'quarantine', ARGV[4], 'quarantineMax', ARGV[5], 'action', ARGV[6], 'flaps', ARGV[7],
-  'scaleUpDelay', ARGV[8], 'startTime', ARGV[9], 'revision', ARGV[10], 'channel', ARGV[11])
-redis.call('PUBLISH', ARGV[12], ARGV[10])
+for number, name in ipairs(POLICIES) do
+  if name == policy then ctx.policy = number end
+end
+store_run(ctx)
+redis.call('HSET', meta, 'config', config, 'depth', ARGV[3], 'quarantine', ARGV[4],
+  'quarantineMax', ARGV[5], 'action', ARGV[6], 'flaps', ARGV[7], 'scaleUpDelay', ARGV[8],
+  'startTime', ARGV[9], 'revision', revision, 'channel', ARGV[11], 'wake', ARGV[12])
+redis.call('PUBLISH', configs, revision)
 return { 'changed' }

@@ -12,7 +12,7 @@
 local page = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', 64)
 local reply = { page[1] }
 for i = 1, #page[2], 2 do
-  local uid, target = page[2][i], cmsgpack.unpack(page[2][i + 1])
+  local uid, target = page[2][i], { struct.unpack(TARGET_FORMAT, page[2][i + 1]) }
   local is_buried = target[STATE] == 'deleted'
   if not is_buried or ARGV[2] == '1' then
     local raw = redis.call('HGET', KEYS[2], uid)

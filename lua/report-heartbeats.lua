@@ -24,7 +24,7 @@ local raw = redis.call('HMGET', KEYS[TARGETS], unpack(uids))
 local kept, beats, deadline = {}, {}, ctx.now + 3 * heartbeat_period(ctx)
 for i, uid in ipairs(uids) do
   local boot, sequence = tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
-  local target = raw[i] and cmsgpack.unpack(raw[i])
+  local target = raw[i] and { struct.unpack(TARGET_FORMAT, raw[i]) }
   if not target or boot > target[BOOT]
     or (REVIVABLE[target[CAUSE]] and boot == target[BOOT] and sequence > target[SEQUENCE]) then
     if not (target and target[STATE] == 'deleted' and not REVIVABLE[target[CAUSE]]) then
@@ -40,7 +40,7 @@ for i, uid in ipairs(uids) do
       if target[STATE] == 'suspected' then recover_target(ctx, uid, target, details) end
       settle_target(ctx, uid, target, details)
     else
-      kept[#kept + 1], kept[#kept + 2] = uid, cmsgpack.pack(target)
+      kept[#kept + 1], kept[#kept + 2] = uid, struct.pack(TARGET_FORMAT, unpack(target, 1, CAUSE))
     end
   end
 end

@@ -36,6 +36,9 @@
 --   about | unknown-revision
 -- Cost: O(log n) for n targets or tickets, and for each slot handed over (at most 64)
 -- Caller: activator, for each push that is not a heartbeat
+-- Records hold counts in 32 bits.
+local function count_of(text) return math.min(tonumber(text), HELD_ALL - 1) end
+
 local uid, boot, sequence, reported = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
 local ctx = begin(KEYS, ARGV[17])
@@ -60,10 +63,10 @@ end
 local details = read_details(ctx, uid)
 target[BOOT], target[SEQUENCE], target[ADDRESS] = boot, sequence, ARGV[6]
 target[CAPACITY], target[OCCUPIED], target[CONFIRMS] =
-  tonumber(ARGV[7]), tonumber(ARGV[9]), tonumber(ARGV[10])
+  count_of(ARGV[7]), count_of(ARGV[9]), tonumber(ARGV[10])
 target[REPORTED_AT] = now_ms(ctx)
 -- A pod unknown until now may run requests whose leases are yet to be put back.
-target[HELD] = is_first and math.max(0, tonumber(ARGV[8]) - target[IN_FLIGHT]) or 0
+target[HELD] = is_first and math.max(0, count_of(ARGV[8]) - target[IN_FLIGHT]) or 0
 details[POD_NAME], details[BUILD], details[MARKS] = ARGV[11], ARGV[12], ARGV[14]
 if ARGV[13] ~= '' then details[CARD] = ARGV[13] end
 answer_ask(ctx, uid, target, ARGV[15], ARGV[16])

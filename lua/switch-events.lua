@@ -7,7 +7,10 @@
 -- Cost: O(1), off O(entries)
 -- Caller: tests, `explain --record`
 local meta, events = KEYS[1], KEYS[2]
-if redis.call('EXISTS', meta) == 0 then return { 'unknown-revision' } end
-redis.call('HSET', meta, 'events', ARGV[1])
-if ARGV[1] == '0' then redis.call('UNLINK', events) end
+local on = ARGV[1]
+local run = redis.call('HGET', meta, 'run')
+if not run then return { 'unknown-revision' } end
+-- The switch is the last byte of what every step reads.
+redis.call('HSET', meta, 'run', string.sub(run, 1, -2) .. string.char(on))
+if on == '0' then redis.call('UNLINK', events) end
 return { 'ok' }

@@ -1,31 +1,29 @@
 --- @include "layout"
+-- Time of the server in us, or the one given by a test.
+local function time_of(given)
+  local now = given and tonumber(given) or 0
+  if now > 0 then return now end
+  local time = redis.call('TIME')
+  return time[1] * SECOND + time[2]
+end
+
 -- Opens a step of one revision: reads its figures, moves its clocks, and adds what ran since the
 -- last step to the concurrency integral. Nil when the revision has no configuration.
--- `given` is a time in us for tests, or 0 for the server's. Time never goes back: a promoted
--- replica may be behind.
+-- Time never goes back: a promoted replica may be behind.
 local function begin(keys, given)
-  local meta = redis.call('HMGET', keys[META], 'policy', 'run', 'events')
-  if not meta[1] then return nil end
-  local at, clock, hold, integral, arrivals, cursor = struct.unpack(RUN_FORMAT, meta[2])
-  local now = tonumber(given)
-  if now == 0 then
-    local time = redis.call('TIME')
-    now = time[1] * SECOND + time[2]
-  end
+  local run = redis.call('HGET', keys[META], 'run')
+  if not run then return nil end
+  local at, clock, hold, integral, arrivals, cursor, waiting, busy, policy, events =
+    struct.unpack(RUN_FORMAT, run)
+  local now = time_of(given)
   if now < at then now = at end
   local gap = now - at
-  local waiting = redis.call('ZCARD', keys[QUEUE])
-  local requests = redis.call('HLEN', keys[REQUESTS])
   -- The lease clock counts at most a second per step, so a stalled store ends nobody's lease.
-  clock = clock + math.min(gap, SECOND)
+  clock = clock + (gap < SECOND and gap or SECOND)
   if gap > LONGEST_GAP then hold = now + LEASE_TIME end
   return {
-    keys = keys, now = now, clock = clock, hold = hold, waiting = waiting,
-    busy = requests - waiting,
-    policy = meta[1],
-    integral = integral + gap * requests,
-    arrivals = arrivals, cursor = cursor,
-    events = meta[3] == '1',
-    budget = MOST_TICKETS, more = false, alive = {},
+    keys = keys, now = now, clock = clock, hold = hold, waiting = waiting, busy = busy,
+    policy = policy, integral = integral + gap * (waiting + busy), arrivals = arrivals,
+    cursor = cursor, events = events == 1, budget = MOST_TICKETS, more = false, alive = {},
   }
 end

@@ -31,10 +31,11 @@ local function choose_of_two(ctx, exclude, random)
   end
   local count = to - from - #skipped
   if count == 0 then return nil end
-  local first = math.floor(random[1] * count)
+  local number1, number2 = string.match(random, '(%S+) (%S+)')
+  local first = math.floor(number1 * count)
   local one = nth_target(ctx, first, from, skipped)
   if count == 1 then return one end
-  local second = math.floor(random[2] * (count - 1))
+  local second = math.floor(number2 * (count - 1))
   if second >= first then second = second + 1 end
   local other = nth_target(ctx, second, from, skipped)
   if read_target(ctx, other)[IN_FLIGHT] < read_target(ctx, one)[IN_FLIGHT] then return other end

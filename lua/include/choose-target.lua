@@ -3,11 +3,13 @@
 --- @include "choose-next"
 --- @include "choose-of-two"
 -- The target that the policy of the revision names among those with a free slot; nil when none.
--- `random` holds two numbers in [0, 1). The reference is activator/core/choose-target.ts.
+-- `random` holds two numbers in [0, 1), separated by a space. The reference is
+-- activator/core/choose-target.ts.
 local function choose_target(ctx, exclude, random)
-  if ctx.policy == 'first-available' then return choose_first(ctx, FREE, exclude) end
-  if ctx.policy == 'round-robin' then return choose_next(ctx, exclude) end
-  if ctx.policy == 'random-choice-2' then return choose_of_two(ctx, exclude, random) end
+  local policy = POLICIES[ctx.policy]
+  if policy == 'first-available' then return choose_first(ctx, FREE, exclude) end
+  if policy == 'round-robin' then return choose_next(ctx, exclude) end
+  if policy == 'random-choice-2' then return choose_of_two(ctx, exclude, random) end
   -- `speed-aware` before a card is measured is `min-connections`.
   return choose_first(ctx, LOAD, exclude)
 end

@@ -1,11 +1,12 @@
 --- @include "layout"
 --- @include "owned-member"
+--- @include "write-request"
 -- Marks a lease whose end only the pod can confirm. The slot stays taken; the pod is asked with its
 -- next push. The caller writes the target.
 local function lapse_lease(ctx, request_id, lease, target)
   if lease[LAPSED_LEASE] == 1 then return end
   lease[LAPSED_LEASE] = 1
-  redis.call('HSET', ctx.keys[REQUESTS], request_id, cmsgpack.pack(lease))
+  write_request(ctx, request_id, lease)
   redis.call('ZREM', ctx.keys[OWNED], owned_member('a', lease[HOLDER], request_id))
   redis.call('ZADD', ctx.keys[OWNED], 0, owned_member('l', lease[UID], request_id))
   target[LAPSED] = target[LAPSED] + 1

@@ -7,6 +7,7 @@
 --- @include "drop-ticket"
 --- @include "owned-member"
 --- @include "write-target"
+--- @include "write-request"
 -- A target that has leases but has not reported yet; it leaves again if it never does.
 local function placeholder_target(ctx, uid, address)
   local target, details = new_target(), read_details(ctx, uid)
@@ -35,7 +36,7 @@ local function reassert_lease(ctx, request_id, lease, address)
     if target[HELD] ~= HELD_ALL then target[HELD] = math.max(0, target[HELD] - 1) end
     ctx.busy = ctx.busy + 1
   end
-  redis.call('HSET', ctx.keys[REQUESTS], request_id, cmsgpack.pack(lease))
+  write_request(ctx, request_id, lease)
   redis.call('ZADD', ctx.keys[OWNED], 0, owned_member('a', lease[HOLDER], request_id))
   write_target(ctx, uid, target)
 end

@@ -4,7 +4,7 @@
 -- was, or was not, in the index in the same state, which saves a command; nil when unsure.
 local function write_target(ctx, uid, target, was_free)
   local keys = ctx.keys
-  redis.call('HSET', keys[TARGETS], uid, cmsgpack.pack(target))
+  redis.call('HSET', keys[TARGETS], uid, struct.pack(TARGET_FORMAT, unpack(target, 1, CAUSE)))
   if free_slots(target) == 0 then
     if was_free ~= false then
       redis.call('ZREM', keys[FREE], uid)

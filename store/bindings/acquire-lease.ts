@@ -9,28 +9,15 @@ const MOST_EXCLUDED = 32;
 export const acquireLease: Binding<AcquireRequest, AcquireResult> = {
   script: "acquire-lease",
   keys: REQUEST_KEYS,
-  args: [
-    "leaseId",
-    "activatorId",
-    "arrivedAt",
-    "mayWait",
-    "exclude",
-    "random1",
-    "random2",
-    "wake",
-    "now",
-  ],
-  encode: (request, { keys, now }) => [
-    request.leaseId,
-    request.activatorId,
-    String(request.arrivedAt),
-    flag(request.mayWait),
-    request.exclude.slice(-MOST_EXCLUDED).join(" "),
-    String(request.random[0]),
-    String(request.random[1]),
-    keys.wakeChannel,
-    now,
-  ],
+  args: ["leaseId", "activatorId", "random", "arrivedAt", "mayWait", "exclude", "now"],
+  encode: (request, { now }) => {
+    const { leaseId, activatorId, random, arrivedAt, mayWait, exclude } = request;
+    const args = [leaseId, activatorId, `${random[0]} ${random[1]}`];
+    // Each argument costs the server as much as a tenth of a command.
+    if (now === "0" && arrivedAt === 0 && mayWait && exclude.length === 0) return args;
+    const latest = exclude.slice(-MOST_EXCLUDED).join(" ");
+    return [...args, String(arrivedAt), flag(mayWait), latest, now];
+  },
   decode: (reply, request) => {
     switch (reply.status) {
       case "no-slot":

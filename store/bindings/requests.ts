@@ -9,7 +9,8 @@ export const releaseLease: Binding<{ leaseId: string; outcome: string }, void> =
   script: "release-lease",
   keys: STATE_KEYS,
   args: ["leaseId", "outcome", "now"],
-  encode: ({ leaseId, outcome }, { now }) => [leaseId, outcome, now],
+  encode: ({ leaseId, outcome }, { now }) =>
+    now === "0" ? [leaseId, outcome] : [leaseId, outcome, now],
   decode: () => undefined,
 };
 

@@ -1,6 +1,6 @@
 /**
  * All of a revision's routing state as the server holds it, for tests that check it as a whole.
- * Decoded inside the server, since records are MessagePack; numbers travel as text because JSON
+ * Decoded inside the server, since records are binary; numbers travel as text because JSON
  * made there keeps 14 digits.
  */
 import type { Redis } from "ioredis";
@@ -62,25 +62,29 @@ local function texts(value)
   if #copy == 0 then return cjson.empty_array or '' end
   return copy
 end
-local function records(key)
+local function records(key, format)
   local all = redis.call('HGETALL', key)
   local list = {}
-  for i = 1, #all, 2 do list[#list + 1] = { all[i], texts(cmsgpack.unpack(all[i + 1])) } end
+  for i = 1, #all, 2 do
+    local raw = all[i + 1]
+    local row = format and { struct.unpack(format, raw) } or cmsgpack.unpack(raw)
+    list[#list + 1] = { all[i], texts(row) }
+  end
   return list
 end
 local function scores(key) return redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
 local meta = redis.call('HGETALL', KEYS[1])
 local run = redis.call('HGET', KEYS[1], 'run')
-local values = run and { struct.unpack('>dddddd', run) } or {}
-for i, name in ipairs({ 'at', 'clock', 'hold', 'integral', 'arrivals', 'cursor' }) do
+local values = run and { struct.unpack('>ddddddddBB', run) } or {}
+for i, name in ipairs({ 'at', 'clock', 'hold', 'integral', 'arrivals', 'cursor', 'waiting', 'busy' }) do
   if run then meta[#meta + 1], meta[#meta + 2] = name, texts(values[i]) end
 end
 for i = 1, #meta, 2 do
   if meta[i] == 'run' then meta[i + 1] = '' end
 end
 return cjson.encode({
-  meta = meta, targets = records(KEYS[2]), free = scores(KEYS[3]),
-  load = scores(KEYS[4]), requests = records(KEYS[5]), owned = redis.call('ZRANGE', KEYS[6], 0, -1),
+  meta = meta, targets = records(KEYS[2], '>sI4I4I4I4I4I4dddsBds'), free = scores(KEYS[3]),
+  load = scores(KEYS[4]), requests = records(KEYS[5], '>ssdsdB'), owned = redis.call('ZRANGE', KEYS[6], 0, -1),
   queue = redis.call('ZRANGE', KEYS[7], 0, -1), activators = scores(KEYS[8]),
   details = records(KEYS[10]), timers = scores(KEYS[11]),
 })`;

@@ -20,6 +20,7 @@ export function freeSlots(target: TargetDump): number {
 export function findFaults(dump: RoutingDump): string[] {
   return [
     ...countFaults(dump),
+    ...totalFaults(dump),
     ...indexFaults(dump),
     ...ownedFaults(dump),
     ...stateCountFaults(dump),
@@ -43,6 +44,13 @@ function countFaults(dump: RoutingDump): string[] {
         : [`${uid} counts ${target.lapsed} lapsed and has ${lapsed} lapsed leases`]),
     ];
   });
+}
+
+/** The counts that each step carries along are those of what is stored. */
+function totalFaults({ meta, requests, queue }: RoutingDump): string[] {
+  const counted = `${meta.get("busy")} busy, ${meta.get("waiting")} waiting`;
+  const stored = `${requests.size - queue.length} busy, ${queue.length} waiting`;
+  return meta.has("busy") && counted !== stored ? [`counts ${counted} and has ${stored}`] : [];
 }
 
 function indexFaults(dump: RoutingDump): string[] {
