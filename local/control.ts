@@ -7,31 +7,34 @@ import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { createEventEmitter, httpEventSink } from "../foundation/events.ts";
 import type { EventEmitter } from "../foundation/events.ts";
-import { watchFiles } from "./file-watch.ts";
+import { startControlServer } from "./control-server.ts";
 import { Loader } from "./loader.ts";
 import { createResourceMeter } from "./resource-meter.ts";
 import type { MeteredPod } from "./resource-meter.ts";
 import { driveRollouts } from "./rollout-driver.ts";
-import { expandPaths, sortPaths } from "./service-files.ts";
 import type { Serving } from "./serving.ts";
 import { LOCAL_DEFAULTS } from "./settings-check.ts";
+import { ServiceSources } from "./sources.ts";
 
 export interface Control {
   readonly autoscaler: Autoscaler;
-  /** All service files, folders expanded. */
-  readonly files: readonly string[];
+  /** All service files at present, folders expanded. */
+  readonly files: () => readonly string[];
+  /** Socket on which services are applied and deleted. */
+  readonly socket: string;
 }
 
 export async function startControl(serving: Serving, paths: readonly string[]): Promise<Control> {
   const { base, book, pods, statuses } = serving;
-  const files = await expandPaths(paths);
   const loader = new Loader({
     book,
     hostEnv: base.env,
     onError: (finding) => base.events.finding("error", finding),
     onWarning: (finding) => base.events.finding("warning", finding),
   });
-  await loader.load(files);
+  const sources = new ServiceSources(loader);
+  await sources.apply(paths);
+  base.stops.add("file watch", () => sources.close());
   await serving.routes.write();
   const autoscaler = createAutoscaler({
     store: base.store.store,
@@ -59,9 +62,9 @@ export async function startControl(serving: Serving, paths: readonly string[]): 
     wantedPods: (key) => Math.max(0, statuses.get(key)?.desiredScale ?? 0),
   });
   base.stops.add("rollouts", stopRollouts);
-  const watch = watchFiles(await sortPaths(paths), (changed) => void loader.load(changed));
-  base.stops.add("file watch", () => watch.close());
-  return { autoscaler, files };
+  const server = await startControlServer(base.folder, sources, base.logger);
+  base.stops.add("control socket", () => server.close());
+  return { autoscaler, files: () => sources.files, socket: server.path };
 }
 
 /** The variable that a Knative SinkBinding sets; without it there are no CloudEvents. */

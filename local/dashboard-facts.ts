@@ -15,21 +15,24 @@ export function serviceFacts(
     namespace,
     name,
     url,
-    revisions: revisions.map((revision) => {
-      const { key, percent, containerConcurrency, problem } = revision;
-      const plan = book.podPlan(key);
-      // The plan's template has the live keys laid over it already.
-      const settings = plan === undefined ? undefined : settingsOf({}, plan.template);
-      return {
-        key,
-        name: revision.name,
-        percent,
-        containerConcurrency,
-        minScale: settings?.minScale ?? 0,
-        maxScale: settings?.maxScale ?? 0,
-        problem,
-      };
-    }),
+    // Those that are only kept for a roll back would fill the page.
+    revisions: revisions
+      .filter(({ active }) => active)
+      .map((revision) => {
+        const { key, percent, containerConcurrency, problem } = revision;
+        const plan = book.podPlan(key);
+        // The plan's template has the live keys laid over it already.
+        const settings = plan === undefined ? undefined : settingsOf({}, plan.template);
+        return {
+          key,
+          name: revision.name,
+          percent,
+          containerConcurrency,
+          minScale: settings?.minScale ?? 0,
+          maxScale: settings?.maxScale ?? 0,
+          problem,
+        };
+      }),
   }));
 }
 

@@ -5,7 +5,7 @@
 import { watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
 import { dirname, join } from "node:path";
-import { YAML_NAME } from "./service-files.ts";
+import { YAML_NAME } from "./paths.ts";
 
 /** Editors write in several steps; a reading in between would show half a file. */
 const SETTLE_MS = 60;

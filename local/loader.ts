@@ -8,7 +8,9 @@ import type { EngineCheck } from "./container-engine.ts";
 import { findLaunch } from "./launch.ts";
 import type { Launch } from "./launch.ts";
 import type { ServiceBook } from "./object-files.ts";
-import { readServiceFile } from "./service-files.ts";
+import type { AppliedService, AppliedServices } from "./platform-types.ts";
+import { formatFinding, readServiceFile } from "./service-files.ts";
+import type { ServiceRecord } from "./revisions.ts";
 import type { FileFinding, FileReading, ServiceDefinition } from "./service-types.ts";
 
 export interface LoaderOptions {
@@ -18,15 +20,14 @@ export interface LoaderOptions {
   readonly onWarning: (finding: FileFinding) => void;
 }
 
-export interface LoadResult {
-  readonly services: number;
-  readonly errors: number;
-}
+export type LoadResult = AppliedServices;
 
 export class Loader {
   readonly #options: LoaderOptions;
   /** In the order of the command line: the first file that names a service owns it. */
   readonly #readings = new Map<string, FileReading>();
+  /** Services that were deleted while a file still names them: they stay away until applied. */
+  readonly #deleted = new Set<RevisionKey>();
   #engine: Promise<EngineCheck> | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -34,31 +35,88 @@ export class Loader {
     this.#options = options;
   }
 
-  /** One load at a time, in the order of the calls. */
+  get files(): readonly string[] {
+    return [...this.#readings.keys()];
+  }
+
+  /** Files that changed. One load at a time, in the order of the calls. */
   load(files: readonly string[]): Promise<LoadResult> {
-    const result = this.#turn.then(() => this.#load(files));
+    return this.#inTurn(() => this.#load(files));
+  }
+
+  /** As `load`; services of these files that were deleted come back. */
+  apply(files: readonly string[]): Promise<LoadResult> {
+    return this.#inTurn(async () => {
+      for (const file of files) {
+        const reading = await readServiceFile(file, this.#options.hostEnv);
+        for (const { key } of reading.services) this.#deleted.delete(key);
+      }
+      return this.#load(files);
+    });
+  }
+
+  /** Removes services, and files with all of theirs; answers the services that went. */
+  remove(
+    services: readonly RevisionKey[],
+    files: readonly string[],
+  ): Promise<readonly RevisionKey[]> {
+    return this.#inTurn(async () => {
+      const before = this.#keys();
+      for (const key of services) this.#deleted.add(key);
+      for (const file of files) this.#readings.delete(file);
+      await this.#load([]);
+      const after = new Set(this.#keys());
+      return before.filter((key) => !after.has(key));
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
     this.#turn = result.catch(() => undefined);
     return result;
   }
 
+  #keys(): readonly RevisionKey[] {
+    return this.#options.book.services().map(({ definition }) => definition.key);
+  }
+
   async #load(files: readonly string[]): Promise<LoadResult> {
     const { hostEnv, book, onError, onWarning } = this.#options;
-    const before = new Set(book.services().map((service) => service.definition.key));
+    const before = new Map(book.services().map((service) => [service.definition.key, service]));
     // A container engine that was started meanwhile shall be found.
     this.#engine = undefined;
     for (const file of files) this.#readings.set(file, await readServiceFile(file, hostEnv));
-    let errors = 0;
+    const errors: string[] = [];
+    const warnings: string[] = [];
     const fault = (finding: FileFinding): void => {
-      errors += 1;
+      errors.push(formatFinding(finding));
       onError(finding);
     };
-    for (const file of files) {
-      this.#readings.get(file)?.errors.forEach(fault);
-      this.#readings.get(file)?.warnings.forEach(onWarning);
+    const fresh = files.flatMap((file) => this.#readings.get(file) ?? []);
+    for (const reading of fresh) {
+      reading.errors.forEach(fault);
+      reading.warnings.forEach(onWarning);
+      warnings.push(...reading.warnings.map(formatFinding));
     }
     const kept = await this.#applyAll(new Set(files), fault);
-    for (const key of before) if (!kept.has(key)) book.remove(key);
-    return { services: book.services().length, errors };
+    for (const key of before.keys()) if (!kept.has(key)) book.remove(key);
+    return { services: this.#changes(fresh, before), errors, warnings };
+  }
+
+  /** What became of the services of these files; one that was not taken is no change. */
+  #changes(
+    readings: readonly FileReading[],
+    before: ReadonlyMap<RevisionKey, ServiceRecord>,
+  ): readonly AppliedService[] {
+    const after = new Map(this.#options.book.services().map((one) => [one.definition.key, one]));
+    return readings.flatMap(({ file, services }) =>
+      services.flatMap(({ key }) => {
+        const [old, now] = [before.get(key), after.get(key)];
+        if (now === undefined || now.definition.file !== file) return [];
+        const change = old === undefined ? "created" : old === now ? "unchanged" : "configured";
+        return [{ key, change, revision: now.revisions.at(-1)?.name ?? "" } as const];
+      }),
+    );
   }
 
   /** Applies what is good, and answers the keys that some file still names. */
@@ -67,7 +125,7 @@ export class Loader {
     fault: (finding: FileFinding) => void,
   ): Promise<ReadonlySet<RevisionKey>> {
     const owners = new Map<RevisionKey, string>();
-    for (const reading of this.#readings.values()) {
+    for (const reading of this.#wished()) {
       for (const key of reading.faulty) owners.set(key, reading.file);
       // A document that cannot be read might be any of the file's services: they all stay.
       if (hasUnnamedFault(reading)) this.#keepOwn(reading.file, owners);
@@ -84,9 +142,20 @@ export class Loader {
     return new Set(owners.keys());
   }
 
+  /** What the files ask for, without the services that were deleted since. */
+  #wished(): readonly FileReading[] {
+    const isWished = (key: RevisionKey): boolean => !this.#deleted.has(key);
+    return [...this.#readings.values()].map((reading) => ({
+      ...reading,
+      services: reading.services.filter(({ key }) => isWished(key)),
+      faulty: reading.faulty.filter(isWished),
+    }));
+  }
+
   #keepOwn(file: string, owners: Map<RevisionKey, string>): void {
     for (const { definition } of this.#options.book.services()) {
-      if (definition.file === file) owners.set(definition.key, file);
+      const isDeleted = this.#deleted.has(definition.key);
+      if (definition.file === file && !isDeleted) owners.set(definition.key, file);
     }
   }
 

@@ -65,7 +65,8 @@ function runRecord(
     storePrefix: base.storePrefix,
     storePid: base.server.pid,
     activators: activators.records(),
-    files: control.files,
+    controlSocket: control.socket,
+    files: control.files(),
   };
 }
 

@@ -21,6 +21,7 @@ export const RUN_FILES = {
   logs: "logs",
   store: "store",
   cache: "cache",
+  control: "control.sock",
 } as const;
 
 export interface RunFolder {

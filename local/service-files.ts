@@ -2,50 +2,15 @@
  * Service files to service definitions. A file may hold several documents; one that is faulty
  * takes nothing else with it, and all faults of all documents are reported together.
  */
-import { readFile, readdir, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { LineCounter, parseAllDocuments } from "yaml";
 import type { Document } from "yaml";
-import { errorText, PlatformError } from "../common/errors.ts";
+import { errorText } from "../common/errors.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { isMap } from "./field-reader.ts";
 import { readService, SERVICE_API } from "./service-reader.ts";
 import type { FileFinding, FileReading, ServiceDefinition } from "./service-types.ts";
-
-/** Editors keep drafts under names that begin with a dot. */
-export const YAML_NAME = /^[^.].*\.ya?ml$/;
-
-export interface NamedPaths {
-  readonly files: readonly string[];
-  readonly folders: readonly string[];
-}
-
-export async function sortPaths(paths: readonly string[]): Promise<NamedPaths> {
-  const files: string[] = [];
-  const folders: string[] = [];
-  for (const path of paths.map((given) => resolve(given))) {
-    const isFolder = (await stat(path).catch(() => null))?.isDirectory() ?? false;
-    (isFolder ? folders : files).push(path);
-  }
-  return { files, folders };
-}
-
-/** Files named by the caller; a folder stands for the YAML files directly in it. */
-export async function expandPaths(paths: readonly string[]): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const path of paths.map((given) => resolve(given))) {
-    const info = await stat(path).catch(() => null);
-    if (info === null) {
-      throw new PlatformError("ERR_USAGE", `There is no file ${path}. Check the path.`);
-    }
-    if (!info.isDirectory()) found.push(path);
-    else {
-      const names = (await readdir(path)).filter((name) => YAML_NAME.test(name));
-      found.push(...names.toSorted().map((name) => join(path, name)));
-    }
-  }
-  return [...new Set(found)];
-}
 
 export async function readServiceFile(
   file: string,

@@ -14,7 +14,8 @@ import { TOKEN_REFRESH_MS } from "./pod-identity.ts";
 import type { PodEvent, PodSummary } from "./pod-types.ts";
 import { RouteFile } from "./route-file.ts";
 import { RUN_FILES } from "./run-folder.ts";
-import { ScalerStatuses, StatusFile, summarizeServices } from "./status.ts";
+import { ScalerStatuses, StatusFile } from "./status.ts";
+import { summarizeServices } from "./summaries.ts";
 
 export const HOST = "127.0.0.1";
 const ACTIVATOR_STOP_MS = 3_000;

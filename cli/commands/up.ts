@@ -45,7 +45,8 @@ export const up: Command = {
       if (platform.services().length === 0) {
         out.note(
           "No service was found, or all of them are faulty (then see above). A folder stands for the " +
-            "YAML files directly in it. Nothing is left running.",
+            "YAML files directly in it; where there are none, for those one folder further down. " +
+            "Nothing is left running.",
         );
         return EXIT.failure;
       }

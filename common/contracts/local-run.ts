@@ -53,6 +53,8 @@ export interface RunRecord {
   /** Process of the store when the platform started it; 0 or absent otherwise. */
   readonly storePid?: number;
   readonly activators: readonly ActivatorRecord[];
+  /** Unix socket on which `apply` and `delete` are taken. */
+  readonly controlSocket?: string;
   readonly files: readonly string[];
 }
 

@@ -110,6 +110,46 @@ describe("files", () => {
   });
 });
 
+describe("apply and delete", () => {
+  it("tell what became of each service", async () => {
+    await writeFile(file("a.yaml"), service("one") + service("two"));
+    const path = file("a.yaml");
+    const shown = async (): Promise<string[]> =>
+      (await loader.apply([path])).services.map(
+        ({ key, change, revision }) => `${key} ${change} ${revision}`,
+      );
+    expect(await shown()).toEqual([
+      "default/one created one-00001",
+      "default/two created two-00001",
+    ]);
+    await writeFile(path, service("one", { image: "b" }) + service("two"));
+    expect(await shown()).toEqual([
+      "default/one configured one-00002",
+      "default/two unchanged two-00001",
+    ]);
+    await writeFile(path, service("one", { window: "1s" }) + service("two"));
+    const { services, errors: faults } = await loader.apply([path]);
+    expect(services.map(({ key }) => key)).toEqual(["default/two"]);
+    expect(faults).toEqual([expect.stringContaining("expected 6s <= 1s <= 1h0m0s")]);
+  });
+
+  it("keep a deleted service away until it is applied again", async () => {
+    await load({ "a.yaml": service("one") + service("two") });
+    expect(await loader.remove(["default/one"], [])).toEqual(["default/one"]);
+    await load({ "a.yaml": service("one", { image: "b" }) + service("two") });
+    expect(names()).toEqual(["two"]);
+    await loader.apply([file("a.yaml")]);
+    expect(names().toSorted()).toEqual(["one", "two"]);
+  });
+
+  it("take a file away with all that came from it, and nothing else", async () => {
+    await load({ "a.yaml": service("one"), "b.yaml": service("two") });
+    expect(await loader.remove([], [file("a.yaml")])).toEqual(["default/one"]);
+    expect(loader.files).toEqual([file("b.yaml")]);
+    expect(names()).toEqual(["two"]);
+  });
+});
+
 describe("a removed service", () => {
   it("stays for the controller, unreachable, until its pods and late requests are gone", async () => {
     await load({ "a.yaml": service("one") });
