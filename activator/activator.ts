@@ -156,6 +156,7 @@ function buildRouting(options: ActivatorOptions, random: Random): Routing {
     revisions,
     hold,
     intake,
+    returns,
     degraded,
     activatorId,
     clock,

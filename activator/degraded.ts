@@ -21,8 +21,8 @@ export interface DegradedOptions {
 
 export class DegradedMode {
   readonly #options: DegradedOptions;
-  /** Revisions without a store, each with the leases that the store has never heard of. */
-  readonly #own = new Map<RevisionEntry, Set<string>>();
+  /** Revisions without a store. */
+  readonly #entries = new Set<RevisionEntry>();
   readonly #failedUntil = new Map<string, number>();
   #onFree: (entry: RevisionEntry) => void = () => {};
 
@@ -32,11 +32,11 @@ export class DegradedMode {
 
   /** Some revision is served without a store. */
   get active(): boolean {
-    return this.#own.size > 0;
+    return this.#entries.size > 0;
   }
 
   has(entry: RevisionEntry): boolean {
-    return this.#own.has(entry);
+    return this.#entries.has(entry);
   }
 
   /** One listener: a slot of the revision may be free. */
@@ -45,18 +45,17 @@ export class DegradedMode {
   }
 
   enter(entry: RevisionEntry): void {
-    if (!this.#own.has(entry)) this.#own.set(entry, new Set());
+    this.#entries.add(entry);
   }
 
-  /** From here on leases made meanwhile are given back to the store, which is told of them next. */
   leave(entry: RevisionEntry): void {
-    this.#own.delete(entry);
+    this.#entries.delete(entry);
     if (!this.active) this.#failedUntil.clear();
   }
 
   /** Drops revisions that are not in use here any more. */
   prune(isUsed: (entry: RevisionEntry) => boolean): void {
-    for (const entry of this.#own.keys()) if (!isUsed(entry)) this.leave(entry);
+    for (const entry of this.#entries) if (!isUsed(entry)) this.leave(entry);
   }
 
   /** The pod with the fewest requests from here that can take one more; null when there is none. */
@@ -72,7 +71,7 @@ export class DegradedMode {
       fewest = inFlight;
     }
     if (chosen?.lastReport === undefined) return null;
-    this.#own.get(entry)?.add(leaseId);
+    entry.ownLeases.add(leaseId);
     const { address, port } = chosen.lastReport;
     const nowUs = Math.round(this.#options.clock.now() * US_PER_MS);
     return {
@@ -89,13 +88,8 @@ export class DegradedMode {
     this.#failedUntil.set(targetUid, this.#options.clock.now() + FAILED_MS);
   }
 
-  /** True when the store never knew the lease, so that it need not hear of its end. */
-  drop(entry: RevisionEntry, leaseId: string): boolean {
-    return this.#own.get(entry)?.delete(leaseId) === true;
-  }
-
   freed(entry: RevisionEntry): void {
-    if (this.#own.has(entry)) this.#onFree(entry);
+    if (this.#entries.has(entry)) this.#onFree(entry);
   }
 
   #isFree(pod: PodSession, inFlight: number): boolean {

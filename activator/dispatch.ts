@@ -6,6 +6,7 @@
  *      ▲  └─refused──► answer                 │ ├───► answer
  *      └───────────── reroute, repeat ────────┘
  */
+import { isGrpc } from "../common/contracts/grpc.ts";
 import { REASON_HEADER } from "../common/contracts/headers.ts";
 import type { WireReasonName } from "../common/contracts/wire-reasons.ts";
 import type { Attempt, AttemptEnd, Exchange, ResponseHead } from "../proxy/types.ts";
@@ -287,6 +288,7 @@ export class Dispatch implements TicketHolder {
       retry: entry.config?.retry ?? "never",
       deliveredAttempts: this.#delivered + 1,
       replayable: exchange.replayable && exchange.pristine,
+      isGrpc: isGrpc(caller.contentType),
     };
   }
 

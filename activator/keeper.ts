@@ -10,6 +10,7 @@ import type { DegradedMode } from "./degraded.ts";
 import type { Hold } from "./hold.ts";
 import type { Probe, ProbeTarget } from "./probe-target.ts";
 import type { PushIntake } from "./push-intake.ts";
+import type { Returns } from "./returns.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 import type { Revisions } from "./revisions.ts";
 
@@ -19,6 +20,8 @@ const BEAT_MS = 1_000;
 const IDLE_BEATS = 5;
 /** A revision was in use so recently that its targets may sit in quarantine. */
 const RECENT_MS = 60_000;
+/** Beats between two comparisons of what the store holds for this process with what it has. */
+const AUDIT_BEATS = 5;
 /** Sweeps of one revision within a beat, when the store says that more is left. */
 const MAX_SWEEPS = 16;
 
@@ -27,6 +30,7 @@ export interface KeeperOptions {
   readonly revisions: Revisions;
   readonly hold: Hold;
   readonly intake: PushIntake;
+  readonly returns: Returns;
   readonly degraded: DegradedMode;
   readonly activatorId: string;
   readonly clock: Clock;
@@ -39,6 +43,8 @@ export class Keeper {
   readonly #renewing = new Set<RevisionEntry>();
   /** Instant of the last word of the store about a revision. */
   readonly #heardAt = new WeakMap<RevisionEntry, number>();
+  /** Where the last comparison ended. */
+  readonly #auditedTo = new WeakMap<RevisionEntry, string>();
   readonly #probing = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #beats = 0;
@@ -63,6 +69,7 @@ export class Keeper {
       if (!this.#isDue(entry)) continue;
       void this.#renew(entry);
       hold.askDue(entry);
+      if (this.#beats % AUDIT_BEATS === 0 && !degraded.has(entry)) void this.#audit(entry);
     }
     intake.tick();
     revisions.tick();
@@ -88,7 +95,7 @@ export class Keeper {
     try {
       await revisions.load(entry);
       if (entry.leases.size > 0) {
-        await store.reassertLeases(entry.key, activatorId, [...entry.leases.values()]);
+        await store.reassertLeases(entry.key, activatorId, entry.leasesToPutBack());
       }
       await intake.reportAll(entry);
       hold.askAll(entry);
@@ -135,6 +142,25 @@ export class Keeper {
     this.#options.logger.info("store is back", { revision: entry.key });
     this.#options.degraded.leave(entry);
     await this.#recoverRevision(entry);
+  }
+
+  /**
+   * A slot or a place that the store keeps for a request which is not here any more goes back: its
+   * release was overtaken by the putting back of leases. Nothing else ever frees it, since this
+   * process renews all it holds.
+   */
+  async #audit(entry: RevisionEntry): Promise<void> {
+    const { store, returns, activatorId, logger } = this.#options;
+    try {
+      const after = this.#auditedTo.get(entry) ?? "";
+      const held = await store.listHeld(entry.key, activatorId, after);
+      this.#auditedTo.set(entry, held.at(-1) ?? "");
+      const lost = held.filter((id) => !entry.leases.has(id) && !entry.tickets.has(id));
+      for (const leaseId of lost) returns.withdraw(entry, leaseId);
+      if (lost.length > 0) logger.debug("requests compared", { revision: entry.key, lost });
+    } catch {
+      // The next round compares again.
+    }
   }
 
   async #sweep(entry: RevisionEntry): Promise<void> {

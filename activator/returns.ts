@@ -31,7 +31,8 @@ export class Returns {
 
   release(entry: RevisionEntry, leaseId: string, details: ReleaseDetails): void {
     entry.leases.delete(leaseId);
-    if (!this.#degraded.drop(entry, leaseId)) this.#send(entry, leaseId, details);
+    // What the store never knew it need not hear the end of.
+    if (!entry.ownLeases.delete(leaseId)) this.#send(entry, leaseId, details);
     this.#degraded.freed(entry);
   }
 

@@ -13,6 +13,8 @@ export class RevisionEntry {
   config: RevisionConfig | null = null;
   /** Leases of live requests here; what is put back after a loss of the store. */
   readonly leases = new Map<string, Lease>();
+  /** Those of them that were made without the store, which has not heard of them. */
+  readonly ownLeases = new Set<string>();
   readonly tickets = new Map<string, Ticket>();
   /** Pods of this revision that push to this activator. */
   readonly pods = new Set<string>();
@@ -36,6 +38,12 @@ export class RevisionEntry {
 
   get busy(): boolean {
     return this.leases.size > 0 || this.tickets.size > 0;
+  }
+
+  /** What is put back into the store; from here on it must hear of their ends. */
+  leasesToPutBack(): readonly Lease[] {
+    this.ownLeases.clear();
+    return [...this.leases.values()];
   }
 
   configure(config: RevisionConfig, now: number): void {

@@ -136,7 +136,7 @@ export class Revisions {
       }
       if (entry.config === null) return "unknown";
       await store.configureRevision(entry.config);
-      await store.reassertLeases(entry.key, activatorId, [...entry.leases.values()]);
+      await store.reassertLeases(entry.key, activatorId, entry.leasesToPutBack());
       logger.warn("configuration written back after a loss of the store", { revision: entry.key });
       return "configured";
     } catch (error) {

@@ -14,6 +14,7 @@
  *   limit, no valid answer      yes         none             504 or 502
  */
 import type { RetryMode } from "../../common/contracts/routing.ts";
+import { WIRE_REASONS } from "../../common/contracts/wire-reasons.ts";
 import type { WireReasonName } from "../../common/contracts/wire-reasons.ts";
 
 /** Attempts that a container may have seen, per request; undelivered ones do not count. */
@@ -49,6 +50,8 @@ export interface RequestFacts {
   readonly deliveredAttempts: number;
   /** All of what was sent is still held, and nothing was answered. */
   readonly replayable: boolean;
+  /** The caller reads a status in gRPC's own words only. */
+  readonly isGrpc?: boolean;
 }
 
 /** Same words as the store's `TargetEvidence`. */
@@ -119,6 +122,7 @@ export function mustIntercept(status: number, reason: string, request: RequestFa
   if (reason === "") return false;
   // Even when it cannot be sent again: a caller never sees the words between our own hops.
   if (undeliveredEvidence(status, reason) !== "none") return true;
+  if (request.isGrpc === true && status !== 200) return true;
   return isUnknownCase(status, reason) && mayRepeat(request);
 }
 
@@ -147,7 +151,20 @@ function resetEvidence(reused: boolean): Evidence {
 function judgeIntercepted(status: number, reason: string, request: RequestFacts): Verdict {
   const evidence = undeliveredEvidence(status, reason);
   if (evidence !== "none") return verdict(evidence, "not-delivered", rerouteIfHeld(request));
-  return verdict("none", "error", repeatOrFail(request));
+  if (isUnknownCase(status, reason) && mayRepeat(request)) {
+    return verdict("none", "error", { kind: "repeat" });
+  }
+  const outcome = status === 504 ? "timeout" : "error";
+  return verdict("none", outcome, { kind: "answer", reason: wireReason(reason) });
+}
+
+/** The sidecar's own word, given on in the form that the caller reads. */
+function wireReason(word: string): WireReasonName {
+  return isWireReason(word) ? word : "upstream_reset";
+}
+
+function isWireReason(word: string): word is WireReasonName {
+  return Object.hasOwn(WIRE_REASONS, word);
 }
 
 function undeliveredEvidence(status: number, reason: string): Evidence {

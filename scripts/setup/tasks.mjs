@@ -40,6 +40,7 @@ export const TASKS = {
   lint: { steps: () => [types, ...pageTypes, lint, format] },
   format: { steps: () => [{ args: [bin("oxfmt/bin/oxfmt"), "."] }] },
   build: { steps: () => [{ args: ["scripts/build.ts"] }] },
+  "test:protocols": script("test/protocols/main.ts"),
   report: script("bench/report-cli.ts", {}),
   "bench:routing": script("bench/routing.ts"),
   "bench:hexgen": script("bench/hexgen.ts", {}),

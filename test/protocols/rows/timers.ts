@@ -1,0 +1,116 @@
+/** Limits: which of them ends what, and that nothing else does. */
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { http, WsClient } from "../clients.ts";
+import type { PathName, ProtocolRow } from "../row.ts";
+import { LIMITS } from "../stage.ts";
+
+/** F15 waits between requests as the container's own idle time wants it. */
+const CONTAINER_IDLE_MS = 5_000;
+const LANES = 50;
+const PER_LANE = 4;
+/** F21 is run with 330 s of silence by `test:long`; here with this share of it. */
+const SILENCE_MS = 8_000;
+
+const TIMEOUT_TEXT: Readonly<Record<PathName, string>> = {
+  "activator+queue-proxy": "activator request timeout",
+  "queue-proxy": "request timeout",
+};
+
+export const TIMER_ROWS: readonly ProtocolRow[] = [
+  {
+    row: "response-start limit: 504 with stock's text",
+    client: "node:http",
+    waits: true,
+    run: async (place) => {
+      const startedAt = performance.now();
+      const answer = await http(place.at("limits"), "/sleep?ms=5000");
+      const tookMs = performance.now() - startedAt;
+      assert.equal(answer.status, 504);
+      assert.equal(answer.headers["pilotlight-reason"], "response_start_timeout");
+      assert.ok(answer.body.includes(TIMEOUT_TEXT[place.path]), answer.body);
+      assert.ok(tookMs > LIMITS.startMs * 0.95 && tookMs < LIMITS.startMs + 1_500, `${tookMs} ms`);
+    },
+  },
+  {
+    row: "WebSocket outlives the response-start limit (F20)",
+    client: "ws",
+    waits: true,
+    run: async (place) => {
+      const client = new WsClient(place.at("limits"));
+      await client.open();
+      for (let i = 0; i < 6; i += 1) {
+        await pause(LIMITS.startMs / 2);
+        client.socket.send(`beat ${i}`);
+        await client.says(`beat ${i}`);
+      }
+      assert.equal(client.closed, undefined);
+      client.socket.close();
+      await client.ended();
+    },
+  },
+  {
+    row: "WebSocket: the idle limit closes a silent one with 1008",
+    client: "ws",
+    waits: true,
+    run: async (place) => {
+      const client = new WsClient(place.at("limits"));
+      await client.open();
+      const { code, ageMs } = await client.ended(LIMITS.totalMs);
+      assert.equal(code, 1_008);
+      assert.ok(ageMs > LIMITS.idleMs * 0.95 && ageMs < LIMITS.idleMs + 1_500, `${ageMs} ms`);
+    },
+  },
+  {
+    row: "WebSocket: the total limit closes a busy one with 1008",
+    client: "ws",
+    waits: true,
+    run: async (place) => {
+      const client = new WsClient(place.at("limits"));
+      await client.open();
+      const beating = setInterval(() => client.socket.send("beat"), 300);
+      const { code, ageMs } = await client.ended(LIMITS.totalMs + 3_000);
+      clearInterval(beating);
+      assert.equal(code, 1_008);
+      assert.ok(ageMs > LIMITS.totalMs * 0.95, `${ageMs} ms`);
+    },
+  },
+  {
+    row: "a stream that the total limit ends is cut, never completed",
+    client: "node:http",
+    waits: true,
+    run: async (place) => {
+      const call = http(place.at("limits"), "/sse?n=100&gap=300");
+      await assert.rejects(call);
+    },
+  },
+  {
+    row: `silence of ${SILENCE_MS / 1_000} s in a stream and before an answer, without a limit (F21; 330 s in test:long)`,
+    client: "node:http",
+    waits: true,
+    run: async (place) => {
+      const silent = http(place.at("web"), `/sse?n=2&gap=${SILENCE_MS}`);
+      const late = http(place.at("web"), `/sleep?ms=${SILENCE_MS}`);
+      assert.match((await silent).body, /data: 2/);
+      assert.equal((await late).body, "slept");
+    },
+  },
+  {
+    row: `${LANES * PER_LANE} POSTs spaced at the container's idle time of 5 s: none fails, none runs twice (F15)`,
+    client: "node:http",
+    waits: true,
+    run: async (place) => {
+      const path = `/f15-${place.path === "queue-proxy" ? "one" : "both"}`;
+      const lanes = Array.from({ length: LANES }, async (_, lane) => {
+        for (let i = 0; i < PER_LANE; i += 1) {
+          const answer = await http(place.at("web"), path, { method: "POST", body: "x=1" });
+          assert.equal(answer.status, 200, answer.body);
+          // From 4.95 to 5.05 s, each lane at a place of its own.
+          if (i < PER_LANE - 1) await pause(CONTAINER_IDLE_MS - 50 + (lane * 100) / LANES);
+        }
+      });
+      await Promise.all(lanes);
+      assert.equal(place.stage.web.hitsOf(path), LANES * PER_LANE);
+    },
+  },
+];
