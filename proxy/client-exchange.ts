@@ -4,8 +4,7 @@
  */
 import type { Duplex } from "node:stream";
 import { ForwardedAttempt } from "./attempt.ts";
-import type { RequestBody } from "./request-body.ts";
-import type { BodyFraming, ClientSide } from "./sides.ts";
+import type { BodyFraming, BodySource, ClientSide } from "./sides.ts";
 import type {
   Attempt,
   Exchange,
@@ -23,7 +22,7 @@ const MAX_COPIED_BYTES = 16_384;
 export abstract class ClientExchange implements Exchange, ClientSide {
   readonly receivedAt = performance.now();
   abstract readonly head: RequestHead;
-  abstract readonly body: RequestBody;
+  abstract readonly body: BodySource;
   /** Protocol of a wanted upgrade as the client spelled it, empty for none. */
   protected abstract readonly upgradeSpelling: string;
   #upstream: Upstream;

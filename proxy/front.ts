@@ -4,6 +4,7 @@
  */
 import { createH2cFront } from "./h2c-front.ts";
 import { Http1Front } from "./http1-front.ts";
+import { RawFront } from "./raw-front.ts";
 import type { Socket } from "node:net";
 import type { Front, FrontHooks, FrontOptions } from "./types.ts";
 import type { Upstream } from "./upstream.ts";
@@ -19,7 +20,8 @@ export function createFront(
   upstream: Upstream,
 ): SocketFront {
   const h2c = createH2cFront(options, hooks, upstream);
-  const http1 = new Http1Front(options, hooks, { upstream, h2c });
+  const Http1 = options.form === "raw" ? RawFront : Http1Front;
+  const http1 = new Http1(options, hooks, { upstream, h2c });
   return {
     listen: (where) => http1.listen(where),
     accept: (socket) => http1.accept(socket),

@@ -12,7 +12,7 @@ const SPACE = 32;
 const TAB = 9;
 
 const TOKEN_EXTRA = "!#$%&'*+-.^_`|~";
-const TOKEN_BYTES = byteTable((byte) => {
+export const TOKEN_BYTES = byteTable((byte) => {
   const isDigit = byte >= 48 && byte <= 57;
   const isLetter = (byte >= 65 && byte <= 90) || (byte >= 97 && byte <= 122);
   return isDigit || isLetter || TOKEN_EXTRA.includes(String.fromCharCode(byte));
@@ -55,7 +55,7 @@ function readHeaderLine(bytes: Buffer, start: number, headers: string[]): number
 }
 
 /** The first place from `start` on whose byte is not in the table. */
-function skip(bytes: Buffer, start: number, table: Uint8Array): number {
+export function skip(bytes: Buffer, start: number, table: Uint8Array): number {
   let at = start;
   while (table[bytes[at] ?? 0] === 1) at += 1;
   return at;
@@ -65,6 +65,6 @@ function isBlank(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB;
 }
 
-function byteTable(holds: (byte: number) => boolean): Uint8Array {
+export function byteTable(holds: (byte: number) => boolean): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => (holds(byte) ? 1 : 0));
 }

@@ -1,9 +1,8 @@
 /**
- * Reads the head of a client's request from Node's parser and refuses what two parsers could
- * understand differently: framing, Host and target. Node's own parser has already refused what is
- * malformed byte by byte.
+ * Reads the head of a client's request as a parser (Node's or ours) hands it out, and refuses what
+ * two parsers could understand differently: framing, Host and target. The parser has already
+ * refused what is malformed byte by byte.
  */
-import type { IncomingMessage } from "node:http";
 import { isHeaderName } from "./headers.ts";
 import { type BodyFraming, CHUNKED, NO_BODY } from "./sides.ts";
 import type { RequestHead } from "./types.ts";
@@ -11,6 +10,14 @@ import type { RequestHead } from "./types.ts";
 const DECIMAL = /^[0-9]{1,15}$/;
 const HOST = /^[A-Za-z0-9\-._~%!$&'()*+,;=:[\]]*$/;
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
+
+/** What a parser read; the fields of Node's `IncomingMessage`. */
+export interface ParsedHead {
+  readonly httpVersion: string;
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly rawHeaders: readonly string[];
+}
 
 export interface ReadRequest {
   readonly head: RequestHead;
@@ -41,7 +48,7 @@ export interface RequestOrigin {
 
 /** Undefined when the request is ambiguous. */
 export function readRequestHead(
-  request: IncomingMessage,
+  request: ParsedHead,
   origin: RequestOrigin,
 ): ReadRequest | undefined {
   const { httpVersion, rawHeaders, method = "", url: target = "" } = request;
@@ -152,7 +159,7 @@ function isHostValid({ host, hosts }: Marks, httpVersion: string): boolean {
 }
 
 /** Host of the request; undefined when the target is malformed or contradicts it. */
-function effectiveHost(host: string, request: IncomingMessage): string | undefined {
+function effectiveHost(host: string, request: ParsedHead): string | undefined {
   const { url: target = "", method } = request;
   if (target.startsWith("/")) return host;
   if (target === "*") return method === "OPTIONS" ? host : undefined;

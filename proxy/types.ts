@@ -132,7 +132,13 @@ export type AttemptEnd =
   | { readonly kind: "client-gone"; readonly status: number }
   | { readonly kind: "cancelled"; readonly began: boolean };
 
+/** `safe`: Node's server and parser; `raw`: our own over bare sockets, faster and no less strict. */
+export const FRONT_FORMS = ["safe", "raw"] as const;
+export type FrontForm = (typeof FRONT_FORMS)[number];
+
 export interface FrontOptions {
+  /** Who reads HTTP/1.1 requests; `safe` when not told. */
+  readonly form?: FrontForm;
   /** Largest head in bytes; beyond it 431. */
   readonly maxHeadBytes: number;
   readonly headTimeoutMs: number;

@@ -3,6 +3,7 @@ import { connect, type Socket } from "node:net";
 import { withoutHopByHop } from "../../proxy/headers.ts";
 import { createFront } from "../../proxy/front.ts";
 import { createHttp1Front } from "../../proxy/http1-front.ts";
+import { createRawFront } from "../../proxy/raw-front.ts";
 import type {
   Attempt,
   AttemptEnd,
@@ -41,6 +42,17 @@ export interface Rig {
   stop(): Promise<void>;
 }
 
+/** The form of the front that rigs use; suites run once with each. */
+let frontForm: "safe" | "raw" = "safe";
+
+export function useFrontForm(form: "safe" | "raw"): void {
+  frontForm = form;
+}
+
+export function currentFrontForm(): "safe" | "raw" {
+  return frontForm;
+}
+
 const NO_LIMITS = { connectMs: 2_000, startMs: 0, idleMs: 0, totalMs: 0 };
 
 export async function startRig(options: RigOptions): Promise<Rig> {
@@ -49,7 +61,8 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   const ends: AttemptEnd[] = [];
   const reused: boolean[] = [];
   const handle = options.onExchange ?? ((exchange: Exchange) => forwardOnce(exchange, options));
-  const create = options.protocols === "both" ? createFront : createHttp1Front;
+  const createHttp1 = frontForm === "raw" ? createRawFront : createHttp1Front;
+  const create = options.protocols === "both" ? createFront : createHttp1;
   const front = create(
     {
       maxHeadBytes: 65_536,
@@ -57,6 +70,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
       keepAliveMs: 60_000,
       maxConnections: 0,
       replayBytes: 65_536,
+      form: frontForm,
       ...options.front,
     },
     {

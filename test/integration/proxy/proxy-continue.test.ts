@@ -71,7 +71,9 @@ describe("a client that expects 100", () => {
     rig = await startRig({ port: server.port });
     const client = new RawClient(rig.port).send(head(5_000_000, "Expect: 100-continue"));
     const text = await client.ended();
-    expect(text).toMatch(/^HTTP\/1\.1 413 Too Large\r\n[^]*Connection: close\r\n[^]*\r\n\r\nbig$/);
+    expect(text).toMatch(
+      /^HTTP\/1\.1 413 Too Large\r\n[^]*Connection: close\r\n(?:[^]*\r\n)?\r\nbig$/,
+    );
     expect(server.connections[0]?.received).toMatch(/\r\n\r\n$/);
     await eventually(() => server?.connections[0]?.isClosed || server?.connections[0]?.sawEnd);
     expect(rig.upstream.idle).toBe(0);

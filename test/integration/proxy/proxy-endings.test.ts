@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { AttemptLimits, Exchange, RunningAttempt } from "../../../proxy/types.ts";
 import { answering, type RawServer, startRawServer } from "../../fixtures/servers/raw-server.ts";
 import { eventually } from "../../support/eventually.ts";
-import { RawClient, type Rig, startRig } from "../../support/proxy-rig.ts";
+import { currentFrontForm, RawClient, type Rig, startRig } from "../../support/proxy-rig.ts";
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -84,16 +84,19 @@ describe("a client that leaves", () => {
     expect(made.ends).toEqual([{ kind: "client-gone", status: 0 }]);
   });
 
-  it("with pipelined requests open: all of them are told", async () => {
-    server = await startRawServer(() => undefined);
-    rig = await startRig({ port: server.port });
-    const made = rig;
-    const client = new RawClient(rig.port).send(GET + GET + GET);
-    await eventually(() => server?.connections.length === 3);
-    client.socket.destroy();
-    await eventually(() => made.ends.length === 3 && made.front.open === 0);
-    expect(made.ends.every((end) => end.kind === "client-gone")).toBe(true);
-  });
+  it.skipIf(currentFrontForm() === "raw")(
+    "with pipelined requests open: all of them are told",
+    async () => {
+      server = await startRawServer(() => undefined);
+      rig = await startRig({ port: server.port });
+      const made = rig;
+      const client = new RawClient(rig.port).send(GET + GET + GET);
+      await eventually(() => server?.connections.length === 3);
+      client.socket.destroy();
+      await eventually(() => made.ends.length === 3 && made.front.open === 0);
+      expect(made.ends.every((end) => end.kind === "client-gone")).toBe(true);
+    },
+  );
 });
 
 describe("limits of an attempt", () => {
@@ -200,21 +203,24 @@ describe("a handler", () => {
     await eventually(() => made.front.open === 0);
   });
 
-  it("cuts a pipelined request only when the ones before it are answered", async () => {
-    server = await startRawServer(async (connection) => {
-      await connection.has("\r\n\r\n");
-      await eventually(() => rig?.exchanges.length === 2);
-      connection.send(OK);
-    });
-    const { port } = server;
-    rig = await startRig({
-      onExchange: (exchange, made) => {
-        if (made.exchanges.length === 1) exchange.forward(made.attemptTo(port, exchange));
-        else exchange.cut();
-      },
-    });
-    expect(await new RawClient(rig.port).send(GET + GET).ended()).toMatch(/\r\n\r\nok$/);
-  });
+  it.skipIf(currentFrontForm() === "raw")(
+    "cuts a pipelined request only when the ones before it are answered",
+    async () => {
+      server = await startRawServer(async (connection) => {
+        await connection.has("\r\n\r\n");
+        await eventually(() => rig?.exchanges.length === 2);
+        connection.send(OK);
+      });
+      const { port } = server;
+      rig = await startRig({
+        onExchange: (exchange, made) => {
+          if (made.exchanges.length === 1) exchange.forward(made.attemptTo(port, exchange));
+          else exchange.cut();
+        },
+      });
+      expect(await new RawClient(rig.port).send(GET + GET).ended()).toMatch(/\r\n\r\nok$/);
+    },
+  );
 
   it("answers HEAD without a body, and a request whose body was never read", async () => {
     rig = await startRig({
@@ -236,6 +242,6 @@ describe("a handler", () => {
     );
     const text = await client.ended();
     expect(text.match(/404 Not Found/g)).toHaveLength(3);
-    expect(text).toMatch(/Connection: close\r\n[^]*\r\n\r\ngone\xc3\xa9\n$/);
+    expect(text).toMatch(/Connection: close\r\n(?:[^]*\r\n)?\r\ngone\xc3\xa9\n$/);
   });
 });

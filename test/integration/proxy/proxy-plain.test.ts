@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { answering, type RawServer, startRawServer } from "../../fixtures/servers/raw-server.ts";
 import { eventually } from "../../support/eventually.ts";
-import { RawClient, type Rig, startRig } from "../../support/proxy-rig.ts";
+import { currentFrontForm, RawClient, type Rig, startRig } from "../../support/proxy-rig.ts";
 
 let rig: Rig | undefined;
 let server: RawServer | undefined;
@@ -53,24 +53,27 @@ describe("a plain request", () => {
     client.socket.destroy();
   });
 
-  it("answers pipelined requests in their order, although the first is the slowest", async () => {
-    server = await startRawServer(async (connection) => {
-      await connection.has("\r\n\r\n");
-      const path = /GET (\S+)/.exec(connection.received)?.[1] ?? "";
-      if (path === "/1") await eventually(() => server?.connections.length === 3);
-      connection.send(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n${path}`);
-    });
-    rig = await startRig({ port: server.port });
-    const client = new RawClient(rig.port);
-    client.send(
-      ["/1", "/2", "/3"].map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(""),
-    );
-    await client.has("\r\n\r\n/3");
-    expect(client.received.match(/\r\n\r\n\/\d/g)).toEqual(
-      ["/1", "/2", "/3"].map((path) => `\r\n\r\n${path}`),
-    );
-    client.socket.destroy();
-  });
+  it.skipIf(currentFrontForm() === "raw")(
+    "answers pipelined requests in their order, although the first is the slowest",
+    async () => {
+      server = await startRawServer(async (connection) => {
+        await connection.has("\r\n\r\n");
+        const path = /GET (\S+)/.exec(connection.received)?.[1] ?? "";
+        if (path === "/1") await eventually(() => server?.connections.length === 3);
+        connection.send(`HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n${path}`);
+      });
+      rig = await startRig({ port: server.port });
+      const client = new RawClient(rig.port);
+      client.send(
+        ["/1", "/2", "/3"].map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(""),
+      );
+      await client.has("\r\n\r\n/3");
+      expect(client.received.match(/\r\n\r\n\/\d/g)).toEqual(
+        ["/1", "/2", "/3"].map((path) => `\r\n\r\n${path}`),
+      );
+      client.socket.destroy();
+    },
+  );
 
   it.each([
     ["HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n", "Content-Length: 500"],

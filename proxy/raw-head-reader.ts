@@ -1,0 +1,138 @@
+/**
+ * Strict reader of the head of an HTTP/1.x request (RFC 9112 3 and 5): request line and header
+ * lines, fed with whatever arrived. What two parsers could read differently is refused. Knows
+ * nothing of sockets, so that fuzzer and differential tests can drive it alone.
+ */
+import { METHODS } from "node:http";
+import { byteTable, MalformedMessage, readHeaderLines, skip, TOKEN_BYTES } from "./head-lines.ts";
+import { HeldBytes } from "./held-bytes.ts";
+import type { ParsedHead } from "./request-head.ts";
+
+/** The head is longer than the limit. */
+export class HeadTooLarge extends Error {}
+
+const CR = 13;
+const LF = 10;
+const SPACE = 32;
+const DIGIT_0 = 48;
+const DIGIT_1 = 49;
+/** Empty lines before a request are ignored (RFC 9112 2.2), within reason. */
+const MAX_EMPTY_BYTES = 64;
+const END_OF_HEAD = Buffer.from("\r\n\r\n");
+const VERSION_START = Buffer.from("HTTP/1.");
+
+/** Visible ASCII; other bytes must be percent-encoded in a target (RFC 3986 2). */
+const TARGET_BYTES = byteTable((byte) => byte > SPACE && byte < 127);
+/** CONNECT asks for a tunnel to anywhere, which is not ours to give. */
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.filter((name) => name !== "CONNECT"));
+
+export class RequestHeadReader {
+  #maxBytes: number;
+  #held = new HeldBytes();
+  #emptyBytes = 0;
+  #head: ParsedHead | undefined;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Part of a head is here. */
+  get isPartial(): boolean {
+    return this.#held.length > 0 || this.#emptyBytes > 0;
+  }
+
+  /** The head, once it is complete. */
+  take(): ParsedHead | undefined {
+    const head = this.#head;
+    this.#head = undefined;
+    return head;
+  }
+
+  /**
+   * Reads on from `start`; returns where it stopped, which is the end of the head when `take` has
+   * one. Throws `MalformedMessage` and `HeadTooLarge`.
+   */
+  read(bytes: Buffer, start: number): number {
+    const at = this.#held.length === 0 ? this.#skipEmptyLines(bytes, start) : start;
+    if (at === bytes.length) return at;
+    return this.#held.length === 0 ? this.#readFresh(bytes, at) : this.#readOn(bytes, at);
+  }
+
+  #skipEmptyLines(bytes: Buffer, start: number): number {
+    let at = start;
+    while (bytes[at] === CR || bytes[at] === LF) at += 1;
+    this.#emptyBytes += at - start;
+    if (this.#emptyBytes > MAX_EMPTY_BYTES) throw new MalformedMessage("nothing but empty lines");
+    return at;
+  }
+
+  /** The usual case: the head is whole in what arrived and nothing is copied. */
+  #readFresh(bytes: Buffer, at: number): number {
+    const end = bytes.indexOf(END_OF_HEAD, at);
+    this.#checkSize((end === -1 ? bytes.length : end) - at);
+    if (end !== -1) {
+      this.#head = parseHead(bytes, at, end + 2);
+      this.#emptyBytes = 0;
+      return end + END_OF_HEAD.length;
+    }
+    refuseBareLineFeed(bytes, at);
+    this.#held.append(bytes.subarray(at));
+    return bytes.length;
+  }
+
+  #readOn(bytes: Buffer, at: number): number {
+    const held = this.#held;
+    const heldBefore = held.length;
+    held.append(bytes.subarray(at));
+    const end = held.find(END_OF_HEAD);
+    this.#checkSize(end === -1 ? held.length : end);
+    if (end === -1) {
+      refuseBareLineFeed(held.bytes, heldBefore);
+      return bytes.length;
+    }
+    this.#head = parseHead(held.bytes, 0, end + 2);
+    this.#emptyBytes = 0;
+    held.clear();
+    return at + end + END_OF_HEAD.length - heldBefore;
+  }
+
+  #checkSize(length: number): void {
+    if (length > this.#maxBytes) throw new HeadTooLarge("the head is too large");
+  }
+}
+
+/** A head that will never be valid is refused now, not when its client runs out of time. */
+function refuseBareLineFeed(bytes: Buffer, from: number): void {
+  for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
+    if (bytes[at - 1] !== CR) throw new MalformedMessage("a line of the head ends without CR");
+  }
+}
+
+/** `end` stands after the CRLF of the last line. */
+function parseHead(bytes: Buffer, start: number, end: number): ParsedHead {
+  const methodEnd = skip(bytes, start, TOKEN_BYTES);
+  const method = bytes.toString("latin1", start, methodEnd);
+  const targetEnd = skip(bytes, methodEnd + 1, TARGET_BYTES);
+  const isSpaced = bytes[methodEnd] === SPACE && bytes[targetEnd] === SPACE;
+  if (!isSpaced || targetEnd === methodEnd + 1 || !KNOWN_METHODS.has(method)) {
+    throw new MalformedMessage("the request line has no known method and target");
+  }
+  const lineEnd = targetEnd + 1 + VERSION_START.length + 1;
+  return {
+    method,
+    url: bytes.toString("latin1", methodEnd + 1, targetEnd),
+    httpVersion: readVersion(bytes, targetEnd + 1),
+    rawHeaders: readHeaderLines(bytes, lineEnd + 2, end),
+  };
+}
+
+function readVersion(bytes: Buffer, start: number): "1.0" | "1.1" {
+  const digitAt = start + VERSION_START.length;
+  const isOurs = bytes.compare(VERSION_START, 0, VERSION_START.length, start, digitAt) === 0;
+  const digit = bytes[digitAt];
+  const isLineOver = bytes[digitAt + 1] === CR && bytes[digitAt + 2] === LF;
+  if (!isOurs || !isLineOver || (digit !== DIGIT_0 && digit !== DIGIT_1)) {
+    throw new MalformedMessage("the request line does not end with HTTP/1.0 or HTTP/1.1");
+  }
+  return digit === DIGIT_1 ? "1.1" : "1.0";
+}
