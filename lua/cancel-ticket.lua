@@ -15,6 +15,6 @@ if not ctx then return { 'cancelled' } end
 local request = read_request(ctx, ARGV[1])
 if not request then return { 'cancelled' } end
 if request[KIND] == 'lease' then return { 'leased' } end
-drop_ticket(ctx, ARGV[1], request)
+drop_ticket(ctx, ARGV[1])
 commit(ctx, 'cancel', '', ARGV[1])
 return { 'cancelled' }

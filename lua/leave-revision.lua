@@ -7,12 +7,16 @@
 --   activatorId  text
 --   now          us, 0 for the server's time
 -- Reply: ok, more (1 when it must be called again) | unknown-revision
--- Cost: O(log n) for each of at most 64 requests
+-- Cost: O(log n) for each of about 64 requests of the revision
 -- Caller: activator that stops
+local activator_id = ARGV[1]
+
 local ctx = begin(KEYS, ARGV[2])
 if not ctx then return { 'unknown-revision' } end
-redis.call('ZADD', KEYS[ACTIVATORS], 0, ARGV[1])
-ctx.alive[ARGV[1]] = false
+local expiry = redis.call('ZSCORE', KEYS[ACTIVATORS], activator_id)
+if not expiry then return { 'ok', 0 } end
+-- No lease ends at or below 0, and each leave has a time of its own.
+if tonumber(expiry) > 0 then redis.call('ZADD', KEYS[ACTIVATORS], -ctx.clock, activator_id) end
 reap_activators(ctx)
-commit(ctx, 'leave', '', ARGV[1])
-return { 'ok', redis.call('ZSCORE', KEYS[ACTIVATORS], ARGV[1]) and 1 or 0 }
+commit(ctx, 'leave', '', activator_id)
+return { 'ok', redis.call('ZSCORE', KEYS[ACTIVATORS], activator_id) and 1 or 0 }

@@ -49,7 +49,7 @@ function configurationCalls(
   return {
     configureRevision: async (config) => {
       const revision: RevisionKey = `${config.namespace}/${config.revision}`;
-      await caller.call(configureRevision, revision, config);
+      while (await caller.call(configureRevision, revision, config));
       await caller.command((client) => client.sadd(keys.revisions, revision));
     },
     removeRevision: async (revision) => {
@@ -194,6 +194,7 @@ function parseEvent(fields: readonly string[]): StoreEvent {
     state: text("state"),
     inFlight: Number(text("inFlight")),
     capacity: Number(text("capacity")),
+    free: Number(text("free")),
     waiting: Number(text("waiting")),
   };
 }

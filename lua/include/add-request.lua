@@ -1,5 +1,4 @@
 --- @include "layout"
---- @include "owned-member"
 -- Stores a lease or a ticket of an id that is new, and its holder as alive. False when the id is
 -- known: nothing changed. `of`: the target of a lease, the excluded targets of a ticket.
 local function add_request(ctx, request, kind, arrived_at, of)
@@ -7,6 +6,5 @@ local function add_request(ctx, request, kind, arrived_at, of)
   local record = struct.pack(REQUEST_FORMAT, kind, holder, arrived_at, of, ctx.now, 0)
   if redis.call('HSETNX', keys[REQUESTS], id, record) == 0 then return false end
   redis.call('ZADD', keys[ACTIVATORS], 'GT', ctx.clock + LEASE_TIME, holder)
-  redis.call('ZADD', keys[OWNED], 0, owned_member('a', holder, id))
   return true
 end

@@ -13,7 +13,8 @@ end
 local function begin(keys, given)
   local run = redis.call('HGET', keys[META], 'run')
   if not run then return nil end
-  local at, clock, hold, integral, arrivals, cursor, waiting, busy, policy, events =
+  local at, clock, hold, integral, arrivals, cursor, waiting, busy, policy, filling,
+    events =
     struct.unpack(RUN_FORMAT, run)
   local now = time_of(given)
   if now < at then now = at end
@@ -23,7 +24,7 @@ local function begin(keys, given)
   if gap > LONGEST_GAP then hold = now + LEASE_TIME end
   return {
     keys = keys, now = now, clock = clock, hold = hold, waiting = waiting, busy = busy,
-    policy = policy, integral = integral + gap * (waiting + busy), arrivals = arrivals,
+    policy = policy, filling = filling, integral = integral + gap * (waiting + busy), arrivals = arrivals,
     cursor = cursor, events = events == 1, budget = MOST_TICKETS, more = false, alive = {},
   }
 end

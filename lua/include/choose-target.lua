@@ -1,4 +1,5 @@
 --- @include "layout"
+--- @include "place-target"
 --- @include "choose-first"
 --- @include "choose-next"
 --- @include "choose-of-two"
@@ -7,9 +8,8 @@
 -- activator/core/choose-target.ts.
 local function choose_target(ctx, exclude, random)
   local policy = POLICIES[ctx.policy]
-  if policy == 'first-available' then return choose_first(ctx, FREE, exclude) end
   if policy == 'round-robin' then return choose_next(ctx, exclude) end
   if policy == 'random-choice-2' then return choose_of_two(ctx, exclude, random) end
-  -- `speed-aware` before a card is measured is `min-connections`.
-  return choose_first(ctx, LOAD, exclude)
+  -- `first-available`, `min-connections`, and `speed-aware` before a card is measured.
+  return choose_first(ctx, index_of(ctx.policy), exclude)
 end

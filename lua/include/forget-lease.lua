@@ -5,8 +5,7 @@
 local function forget_lease(ctx, request_id, lease, target)
   redis.call('HDEL', ctx.keys[REQUESTS], request_id)
   local lapsed = lease[LAPSED_LEASE] == 1
-  redis.call('ZREM', ctx.keys[OWNED], lapsed and owned_member('l', lease[UID], request_id)
-    or owned_member('a', lease[HOLDER], request_id))
+  if lapsed then redis.call('ZREM', ctx.keys[OWNED], owned_member('l', lease[UID], request_id)) end
   ctx.busy = ctx.busy - 1
   if not target then return end
   target[IN_FLIGHT] = target[IN_FLIGHT] - 1

@@ -22,13 +22,15 @@ local KIND, HOLDER, ARRIVED_AT, UID, GRANTED_AT, LAPSED_LEASE = 1, 2, 3, 4, 5, 6
 local EXCLUDE = 4
 
 -- Field `run` of the meta hash, one field because every script reads and writes it: time, lease
--- clock, hold, integral, arrivals, cursor, waiting, busy; policy, and 1 when the event log is on.
-local RUN_FORMAT = '>ddddddddBB'
+-- clock, hold, integral, arrivals, cursor, waiting, busy; policy, 1 while the other index is filled,
+-- 1 when the event log is on.
+local RUN_FORMAT = '>ddddddddBBB'
 local POLICIES = { 'first-available', 'round-robin', 'min-connections', 'random-choice-2',
   'speed-aware' }
 local ROUND_ROBIN = 2
+local BY_LOAD = { false, false, true, false, true }
 
--- A suspected target sorts behind every ready one, in both indexes. Scores stay whole below 2^53.
+-- A suspected target sorts behind every ready one, in either index. Scores stay whole below 2^53.
 local FREE_BAND = 1099511627776
 local LOAD_STEP = 4294967296
 local LOAD_BAND = 4503599627370496
@@ -51,3 +53,4 @@ local MOST_TICKETS = 64
 local MOST_TIMERS = 32
 local MOST_OWNED = 64
 local MOST_ASKED = 32
+local MOST_FILLED = 64

@@ -1,5 +1,5 @@
 --- @include "layout"
---- @include "list-owned"
+--- @include "reap-page"
 --- @include "read-request"
 --- @include "read-target"
 --- @include "drop-ticket"
@@ -9,7 +9,7 @@
 -- What one lapsed request of a dead activator becomes: nothing, or a question to the pod.
 local function reap_request(ctx, request_id, request)
   if request[KIND] == 'ticket' then
-    drop_ticket(ctx, request_id, request)
+    drop_ticket(ctx, request_id)
     return
   end
   local target = read_target(ctx, request[UID])
@@ -21,19 +21,21 @@ local function reap_request(ctx, request_id, request)
   if target then settle_target(ctx, request[UID], target) end
 end
 
--- Reaps one activator whose time is over, a bounded number of its requests per call. While leases
--- are held back (a gap in time, another server) only one that left by itself is reaped.
+-- Reaps one activator whose time is over, a bounded number of requests per call. While leases are
+-- held back (a gap in time, another server) only one that left by itself is reaped.
 local function reap_activators(ctx)
   local limit = ctx.now < ctx.hold and 0 or ctx.clock
-  local activator_id = redis.call('ZRANGEBYSCORE', ctx.keys[ACTIVATORS], '-inf', limit,
-    'LIMIT', 0, 1)[1]
+  local activator_id, expiry = unpack(redis.call('ZRANGEBYSCORE', ctx.keys[ACTIVATORS], '-inf', limit,
+    'WITHSCORES', 'LIMIT', 0, 1))
   if not activator_id then return end
-  local ids = list_owned(ctx, 'a', activator_id, MOST_OWNED)
-  for _, request_id in ipairs(ids) do
+  ctx.alive[activator_id] = false
+  local page = reap_page(ctx, activator_id, expiry)
+  for i = 1, #page, 2 do
     -- Handing over a slot of an earlier one may have dropped this ticket already.
-    local request = read_request(ctx, request_id)
-    if request then reap_request(ctx, request_id, request) end
+    local request = read_request(ctx, page[i])
+    if request and request[HOLDER] == activator_id and request[LAPSED_LEASE] == 0 then
+      reap_request(ctx, page[i], request)
+    end
   end
-  if #ids < MOST_OWNED then redis.call('ZREM', ctx.keys[ACTIVATORS], activator_id) end
   ctx.more = true
 end

@@ -24,7 +24,7 @@ local function reassert_lease(ctx, request_id, lease, address)
   local target = read_target(ctx, uid) or placeholder_target(ctx, uid, address)
   local known = read_request(ctx, request_id)
   if known and known[KIND] == 'ticket' then
-    drop_ticket(ctx, request_id, known)
+    drop_ticket(ctx, request_id)
     known = nil
   end
   if known and (known[LAPSED_LEASE] == 0 or known[UID] ~= uid) then return end
@@ -37,6 +37,5 @@ local function reassert_lease(ctx, request_id, lease, address)
     ctx.busy = ctx.busy + 1
   end
   write_request(ctx, request_id, lease)
-  redis.call('ZADD', ctx.keys[OWNED], 0, owned_member('a', lease[HOLDER], request_id))
   write_target(ctx, uid, target)
 end

@@ -20,7 +20,7 @@ local function release(ctx, lease_id, outcome)
   local request = read_request(ctx, lease_id)
   if not request then return { 'gone' } end
   if request[KIND] == 'ticket' then
-    drop_ticket(ctx, lease_id, request)
+    drop_ticket(ctx, lease_id)
     commit(ctx, 'cancel', '', lease_id)
     return { 'released' }
   end

@@ -12,7 +12,7 @@
 local function serve_ticket(ctx, uid, target, request_id)
   local ticket = read_request(ctx, request_id)
   if not is_alive(ctx, ticket[HOLDER]) then
-    drop_ticket(ctx, request_id, ticket)
+    drop_ticket(ctx, request_id)
     record_event(ctx, 'ticket-lapsed', '', request_id)
     return true
   end

@@ -1,6 +1,9 @@
 --- @include "layout"
 --- @include "read-target"
 --- @include "settle-target"
+--- @include "place-target"
+--- @include "exclude-set"
+--- @include "choose-first"
 --- @include "reap-activators"
 --- @include "run-timer"
 -- The counts that steps carry along, taken anew in case a part of the state was lost.
@@ -20,7 +23,7 @@ local function sweep(ctx, may_probe)
     run_timer(ctx, string.sub(member, 1, 1), string.sub(member, 2), found)
   end
   if #due == MOST_TIMERS and may_probe then ctx.more = true end
-  local uid = ctx.waiting > 0 and redis.call('ZRANGE', ctx.keys[FREE], 0, 0)[1]
+  local uid = ctx.waiting > 0 and choose_first(ctx, index_of(ctx.policy), NOTHING)
   if uid then settle_target(ctx, uid, read_target(ctx, uid)) end
   return found
 end

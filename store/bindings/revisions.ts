@@ -8,9 +8,10 @@ import { flag } from "./binding.ts";
 const US_PER_MS = 1_000;
 const us = (ms: number): string => String(Math.round(ms * US_PER_MS));
 
-export const configureRevision: Binding<RevisionConfig, void> = {
+/** True: call again, the targets are being put in the order of another policy. */
+export const configureRevision: Binding<RevisionConfig, boolean> = {
   script: "configure-revision",
-  keys: ["meta"],
+  keys: ROUTING_KEYS.slice(0, 4),
   args: [
     "config",
     "policy",
@@ -43,7 +44,7 @@ export const configureRevision: Binding<RevisionConfig, void> = {
     keys.configChannel,
     now,
   ],
-  decode: () => undefined,
+  decode: (reply) => reply.flag(1),
 };
 
 type Figures = RevisionFigures & { readonly more: boolean };

@@ -75,8 +75,8 @@ end
 local function scores(key) return redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
 local meta = redis.call('HGETALL', KEYS[1])
 local run = redis.call('HGET', KEYS[1], 'run')
-local values = run and { struct.unpack('>ddddddddBB', run) } or {}
-for i, name in ipairs({ 'at', 'clock', 'hold', 'integral', 'arrivals', 'cursor', 'waiting', 'busy' }) do
+local values = run and { struct.unpack('>ddddddddBBB', run) } or {}
+for i, name in ipairs({ 'at', 'clock', 'hold', 'integral', 'arrivals', 'cursor', 'waiting', 'busy', 'policy' }) do
   if run then meta[#meta + 1], meta[#meta + 2] = name, texts(values[i]) end
 end
 for i = 1, #meta, 2 do
