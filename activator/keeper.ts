@@ -152,10 +152,10 @@ export class Keeper {
   async #audit(entry: RevisionEntry): Promise<void> {
     const { store, returns, activatorId, logger } = this.#options;
     try {
-      const after = this.#auditedTo.get(entry) ?? "";
-      const held = await store.listHeld(entry.key, activatorId, after);
-      this.#auditedTo.set(entry, held.at(-1) ?? "");
-      const lost = held.filter((id) => !entry.leases.has(id) && !entry.tickets.has(id));
+      const from = this.#auditedTo.get(entry) ?? "0";
+      const { cursor, ids } = await store.listHeld(entry.key, activatorId, from);
+      this.#auditedTo.set(entry, cursor);
+      const lost = ids.filter((id) => !entry.leases.has(id) && !entry.tickets.has(id));
       for (const leaseId of lost) returns.withdraw(entry, leaseId);
       if (lost.length > 0) logger.debug("requests compared", { revision: entry.key, lost });
     } catch {

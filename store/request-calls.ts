@@ -6,7 +6,13 @@
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { acquireLease } from "./bindings/acquire-lease.ts";
 import { leaveRevision, renewActivator } from "./bindings/activators.ts";
-import { askTicket, cancelTicket, reassertLeases, releaseLease } from "./bindings/requests.ts";
+import {
+  askTicket,
+  cancelTicket,
+  listHeld,
+  reassertLeases,
+  releaseLease,
+} from "./bindings/requests.ts";
 import { readRunId } from "./client.ts";
 import type { StoreClient } from "./client.ts";
 import { OwedReleases } from "./owed-releases.ts";
@@ -21,6 +27,7 @@ type RequestCalls = Pick<
   | "askTicket"
   | "renewActivator"
   | "leaveRevision"
+  | "listHeld"
   | "reassertLeases"
 >;
 
@@ -59,6 +66,8 @@ export function createRequestCalls(
     askTicket: (revision, leaseId) => caller.call(askTicket, revision, { leaseId }),
     renewActivator: (revision, activatorId) =>
       caller.call(renewActivator, revision, { activatorId, runId: serverRun() }),
+    listHeld: (revision, activatorId, cursor) =>
+      caller.call(listHeld, revision, { activatorId, cursor }),
     leaveRevision: async (revision, activatorId) => {
       while (await caller.call(leaveRevision, revision, { activatorId }));
     },

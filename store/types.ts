@@ -172,6 +172,8 @@ export interface RoutingStore {
   reportProbe(revision: RevisionKey, targetUid: string, passed: boolean): Promise<void>;
   /** Keeps this activator's leases and tickets of the revision alive for 3 s, and sweeps. */
   renewActivator(revision: RevisionKey, activatorId: string): Promise<SweepResult>;
+  /** A page of the leases and tickets that the store keeps for an activator; `cursor` is `0` at first. */
+  listHeld(revision: RevisionKey, activatorId: string, cursor: string): Promise<HeldPage>;
   /** A last word of an activator that stops: its entry goes at once. */
   leaveRevision(revision: RevisionKey, activatorId: string): Promise<void>;
   /** After a loss of the store: put back what this activator holds. Idempotent. */
@@ -208,6 +210,12 @@ export interface RoutingStore {
   readEvents(revision: RevisionKey): Promise<readonly StoreEvent[]>;
 }
 
+/** Ids of one page; the next one begins at `cursor`, which is `0` after the last. */
+export interface HeldPage {
+  readonly cursor: string;
+  readonly ids: readonly string[];
+}
+
 export interface PodFact {
   readonly uid: string;
   readonly podName: string;
@@ -226,6 +234,8 @@ export interface StoreEvent {
   readonly state: string;
   readonly inFlight: number;
   readonly capacity: number;
+  /** Slots that a new lease may take: less than capacity allows while some are held back. */
+  readonly free: number;
   readonly waiting: number;
 }
 

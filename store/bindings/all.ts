@@ -2,7 +2,7 @@
 import { acquireLease } from "./acquire-lease.ts";
 import { leaveRevision, renewActivator } from "./activators.ts";
 import { reportEvidence, reportHeartbeats, reportProbe, reportReadiness } from "./reports.ts";
-import { askTicket, cancelTicket, reassertLeases, releaseLease } from "./requests.ts";
+import { askTicket, cancelTicket, listHeld, reassertLeases, releaseLease } from "./requests.ts";
 import { configureRevision, readFigures, switchEvents } from "./revisions.ts";
 import { comparePods, drainTarget, readTargets, removeTarget } from "./targets.ts";
 
@@ -11,6 +11,7 @@ export const ALL_BINDINGS = [
   releaseLease,
   cancelTicket,
   askTicket,
+  listHeld,
   reassertLeases,
   reportReadiness,
   reportHeartbeats,

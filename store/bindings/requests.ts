@@ -1,6 +1,6 @@
 /** Bindings of the scripts that end, cancel, ask about and put back requests. */
 import { ROUTING_KEYS } from "../keys.ts";
-import type { AcquireResult, Lease } from "../types.ts";
+import type { AcquireResult, HeldPage, Lease } from "../types.ts";
 import { decodeRequest } from "./acquire-lease.ts";
 import { REQUEST_KEYS, STATE_KEYS } from "./binding.ts";
 import type { Binding } from "./binding.ts";
@@ -33,6 +33,14 @@ export const askTicket: Binding<{ leaseId: string }, AcquireResult | { kind: "go
     if (reply.status === "unknown-revision") return { kind: "unknown-revision" };
     return decodeRequest(reply, leaseId);
   },
+};
+
+export const listHeld: Binding<{ activatorId: string; cursor: string }, HeldPage> = {
+  script: "list-held",
+  keys: ["requests"],
+  args: ["activatorId", "cursor"],
+  encode: ({ activatorId, cursor }) => [activatorId, cursor],
+  decode: (reply) => ({ cursor: reply.text(1), ids: reply.texts(2) }),
 };
 
 export const reassertLeases: Binding<{ activatorId: string; leases: readonly Lease[] }, void> = {
