@@ -35,6 +35,7 @@ import { Revisions } from "./revisions.ts";
 import { renderPushMetrics } from "./routes/push.ts";
 import type { PushCounters } from "./routes/push.ts";
 import { createPushServer } from "./server.ts";
+import { StockAutoscaler } from "./stock-autoscaler.ts";
 import { Witness } from "./witness.ts";
 
 /** Longer than the idle time of the usual ingresses (Envoy: 60 s), so that they close first. */
@@ -83,6 +84,7 @@ export interface ActivatorParts {
   readonly upgraded: Set<Exchange>;
   readonly pushServer: FastifyInstance;
   readonly health: Health;
+  readonly stockAutoscaler: StockAutoscaler | null;
 }
 
 /** Why this process takes no traffic; empty while it does. */
@@ -107,9 +109,17 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
     marksOf: (uid) => routing.intake.marksOf(uid),
   });
   const health: Health = { stopping: "" };
+  const stockAutoscaler = createStockAutoscaler(options, random);
   const witness = new Witness({ store, probe: probeTarget, ...routing });
   const entrance = createEntrance({
-    parts: { ...dispatchOptions(options), ...routing, witness, coldStarts, upgraded },
+    parts: {
+      ...dispatchOptions(options),
+      ...routing,
+      witness,
+      coldStarts,
+      upgraded,
+      stockObserver: stockAutoscaler,
+    },
     revisions: routing.revisions,
     nameRevision: options.nameRevision(random),
     unhealthy: () => health.stopping,
@@ -123,7 +133,16 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
     ...routing,
     entrance: entrance.counters,
   });
-  return { options, ...routing, front, upstream, upgraded, pushServer, health };
+  const served = { front, upstream, upgraded, pushServer, health, stockAutoscaler };
+  return { options, ...routing, ...served };
+}
+
+function createStockAutoscaler(
+  { config, clock, logger }: ActivatorOptions,
+  random: Random,
+): StockAutoscaler | null {
+  const { stockAutoscalerUrl: url, podName } = config;
+  return url === "" ? null : new StockAutoscaler({ url, podName, clock, random, logger });
 }
 
 /** What knows the store. */
@@ -192,7 +211,10 @@ function dispatchOptions({
   config,
   clock,
   logger,
-}: ActivatorOptions): Omit<DispatchParts, "hold" | "witness" | "coldStarts" | "upgraded"> {
+}: ActivatorOptions): Omit<
+  DispatchParts,
+  "hold" | "witness" | "coldStarts" | "upgraded" | "stockObserver"
+> {
   return {
     clock,
     logger,
@@ -268,10 +290,11 @@ function listenToStore(parts: ActivatorParts): void {
 }
 
 async function open(parts: ActivatorParts): Promise<Listening> {
-  const { front, pushServer, keeper, intake, options } = parts;
+  const { front, pushServer, keeper, intake, stockAutoscaler, options } = parts;
   const { config } = options;
   keeper.start();
   intake.heartbeats.start();
+  stockAutoscaler?.start();
   const { address, port } = await front.listen(config.listen);
   if (config.h2cListen !== null) await front.listen(config.h2cListen);
   if (config.sharedListen !== null) {

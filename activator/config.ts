@@ -31,6 +31,9 @@ export interface ActivatorConfig {
   /** Local mode: where routes, pod records and the secret lie. Empty in a cluster. */
   readonly runFolder: string;
   readonly clusterDomain: string;
+  /** Websocket of the stock autoscaler; empty: none. */
+  readonly stockAutoscalerUrl: string;
+  readonly podName: string;
   readonly apiUrl: string;
   readonly accountFolder: string;
   /** Longest wait for a connection to a pod (bar: 300 ms). */
@@ -46,6 +49,7 @@ export interface ActivatorConfig {
 }
 
 const MIB = 1024 * 1024;
+const STOCK_AUTOSCALER_URL = "ws://autoscaler.knative-serving.svc.cluster.local:8080";
 const HOUR_MS = 3_600_000;
 
 export function readActivatorConfig(
@@ -63,6 +67,11 @@ export function readActivatorConfig(
     pushListen: ["PILOTLIGHT_PUSH_LISTEN", address(isLocal ? "127.0.0.1:0" : "0.0.0.0:8014")],
     runFolder: ["PILOTLIGHT_RUN_FOLDER", text("")],
     clusterDomain: ["CLUSTER_DOMAIN", text("cluster.local")],
+    stockAutoscalerUrl: [
+      "PILOTLIGHT_STOCK_AUTOSCALER_URL",
+      text(isLocal ? "" : STOCK_AUTOSCALER_URL),
+    ],
+    podName: ["POD_NAME", text("")],
     apiUrl: ["PILOTLIGHT_API_URL", text("https://kubernetes.default.svc")],
     accountFolder: [
       "PILOTLIGHT_ACCOUNT_FOLDER",

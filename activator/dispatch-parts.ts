@@ -6,6 +6,7 @@ import type { ColdStarts } from "./cold-starts.ts";
 import type { Surroundings } from "./core/forward-headers.ts";
 import type { RequestTimer } from "./core/request-timer.ts";
 import type { Hold } from "./hold.ts";
+import type { StockObserver } from "./stock-autoscaler.ts";
 import type { RevisionMetrics } from "./metrics.ts";
 import type { Witness } from "./witness.ts";
 
@@ -24,6 +25,8 @@ export interface DispatchParts {
   readonly allowDebug: boolean;
   /** Exchanges that were upgraded and run: they are told when this process stops. */
   readonly upgraded: Set<Exchange>;
+  /** Hears of arrivals and ends for the stock autoscaler; null outside of a cluster. */
+  readonly stockObserver: StockObserver | null;
 }
 
 export interface RequestEnd {

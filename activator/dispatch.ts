@@ -85,6 +85,7 @@ export class Dispatch implements TicketHolder {
   }
 
   begin(): void {
+    this.#parts.stockObserver?.arrived(this.#request.entry.key);
     this.#request.exchange.onClientGone(() => this.#clientGone());
     if (!this.#ended) this.#acquire(0);
   }
@@ -296,7 +297,8 @@ export class Dispatch implements TicketHolder {
     if (this.#ended) return;
     this.#ended = true;
     const { exchange, entry } = this.#request;
-    const { clock, upgraded } = this.#parts;
+    const { clock, upgraded, stockObserver } = this.#parts;
+    stockObserver?.left(entry.key);
     upgraded.delete(exchange);
     const end = { status, cancelled, cold: this.#cold, endedAt: clock.now() };
     accountRequest(entry.metrics, this.#timer, end);

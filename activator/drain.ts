@@ -32,6 +32,7 @@ async function close(parts: ActivatorParts): Promise<void> {
   await front.close();
   upstream.close();
   keeper.stop();
+  parts.stockAutoscaler?.stop();
   intake.close();
   await withinMs(returns.settled(), FAREWELL_MS);
   const { store, config, logger } = options;

@@ -43,7 +43,7 @@ const RULES: readonly Rule[] = [
   {
     files: "activator/",
     may: ["activator/", "proxy/", "common/", "foundation/", "store/"],
-    npm: ["fastify", "@fastify/http-proxy", "jose"],
+    npm: ["fastify", "@fastify/http-proxy", "jose", "ws"],
     why: "edges never import each other",
   },
   {
