@@ -44,4 +44,5 @@ export const TASKS = {
   report: script("bench/report-cli.ts", {}),
   "bench:routing": script("bench/routing.ts"),
   "bench:hexgen": script("bench/hexgen.ts", {}),
+  "bench:scaling": script("bench/scaling.ts"),
 };

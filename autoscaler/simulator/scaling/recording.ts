@@ -14,7 +14,7 @@ export interface RecordedStep {
 
 interface RecordedRequest {
   readonly arrivedAt: number;
-  grantedAt: number | null;
+  readonly grantedAt: number | null;
 }
 
 /**
@@ -26,28 +26,39 @@ export function arrivalsFromLog(
   sinceUs: number,
 ): readonly Arrival[] {
   const requests = new Map<string, RecordedRequest>();
-  const arrivals: Arrival[] = [];
-  const end = (lease: string, endUs: number): void => {
+  const ended: (RecordedRequest & { readonly endedAt: number })[] = [];
+  const end = (lease: string, endedAt: number): void => {
     const request = requests.get(lease);
     requests.delete(lease);
-    if (request === undefined || request.grantedAt === null) return;
-    const atMs = (request.arrivedAt - sinceUs) / 1_000;
-    if (atMs >= 0) arrivals.push({ atMs, serviceMs: (endUs - request.grantedAt) / 1_000 });
+    if (request !== undefined) ended.push({ ...request, endedAt });
   };
   for (const { at, operation, lease } of steps) {
-    if (operation === "wait" || operation === "acquire") {
-      // A rerouted request comes a second time: it arrived at the first.
-      const known = requests.get(lease);
-      const grantedAt = operation === "acquire" ? at : null;
-      requests.set(lease, { arrivedAt: known?.arrivedAt ?? at, grantedAt });
-    } else if (operation === "assign") {
-      const request = requests.get(lease);
-      if (request !== undefined) request.grantedAt = at;
-    } else if (operation === "release" || operation === "cancel") end(lease, at);
+    if (operation === "release" || operation === "cancel") end(lease, at);
+    else if (isRequestStep(operation))
+      requests.set(lease, nextState(requests.get(lease), operation, at));
   }
   const lastUs = steps.at(-1)?.at ?? sinceUs;
   for (const lease of requests.keys()) end(lease, lastUs);
-  return arrivals.toSorted((left, right) => left.atMs - right.atMs);
+  return ended
+    .flatMap(({ arrivedAt, grantedAt, endedAt }) => {
+      const atMs = (arrivedAt - sinceUs) / 1_000;
+      if (grantedAt === null || atMs < 0) return [];
+      return [{ atMs, serviceMs: (endedAt - grantedAt) / 1_000 }];
+    })
+    .toSorted((left, right) => left.atMs - right.atMs);
+}
+
+function isRequestStep(operation: string): boolean {
+  return operation === "wait" || operation === "acquire" || operation === "assign";
+}
+
+/** A rerouted request comes a second time: it arrived at the first, and runs from its last grant. */
+function nextState(
+  known: RecordedRequest | undefined,
+  operation: string,
+  at: number,
+): RecordedRequest {
+  return { arrivedAt: known?.arrivedAt ?? at, grantedAt: operation === "wait" ? null : at };
 }
 
 /** As `parseTrace` reads it. */

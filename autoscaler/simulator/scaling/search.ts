@@ -26,6 +26,8 @@ export interface SearchOptions {
   readonly evaluate: (annotations: Annotations) => ScalingResult;
   /** Less is better; must not be NaN. */
   readonly score: (result: ScalingResult) => number;
+  /** Tried before on the same trace: the starting points, in place of the combinations. */
+  readonly known?: readonly Candidate[];
 }
 
 export interface SearchOutcome {
@@ -41,7 +43,7 @@ const WINDOW: Knob = {
 };
 const UTILIZATION: Knob = {
   key: stockKey("target-utilization-percentage"),
-  values: ["50", "60", "70", "80", "90", "100"],
+  values: ["50", "60", "70", "75", "80", "85", "90", "95", "100"],
   coarse: ["70", "100"],
 };
 const DELAYS = ["0s", "10s", "20s", "30s", "45s", "60s", "90s", "120s", "150s", "180s", "240s"];
@@ -100,8 +102,13 @@ export const KNOBS: Readonly<Record<ScalingAlgorithm, readonly Knob[]>> = {
   ],
 };
 
+/** The best few combinations are climbed from: one alone ends too often on a small hill. */
+const STARTS = 3;
+
 export function searchSettings(options: SearchOptions): SearchOutcome {
-  const tried = new Map<string, Candidate>();
+  const tried = new Map<string, Candidate>(
+    options.known?.map((candidate) => [JSON.stringify(candidate.annotations), candidate]),
+  );
   const at = (annotations: Annotations): Candidate => {
     const name = JSON.stringify(annotations);
     const known = tried.get(name);
@@ -110,15 +117,38 @@ export function searchSettings(options: SearchOptions): SearchOutcome {
     tried.set(name, candidate);
     return candidate;
   };
-  const better = (left: Candidate, right: Candidate): Candidate =>
-    options.score(right.result) < options.score(left.result) ? right : left;
+  const byScore = (left: Candidate, right: Candidate): number =>
+    options.score(left.result) - options.score(right.result);
 
-  let best = combinations(options.knobs).map(at).reduce(better);
-  for (let before: Candidate | null = null; best !== before;) {
-    before = best;
-    best = neighbours(best.annotations, options.knobs).map(at).reduce(better, best);
-  }
+  const coarse = options.known === undefined ? combinations(options.knobs).map(at) : [];
+  const starts = [...(options.known ?? coarse)].toSorted(byScore).slice(0, STARTS);
+  const summits = starts.map((start) =>
+    climb(
+      start,
+      (annotations) => {
+        const around = neighbours(annotations, options.knobs).map(at);
+        return around.toSorted(byScore)[0];
+      },
+      options.score,
+    ),
+  );
+  const [best] = summits.toSorted(byScore);
+  if (best === undefined) throw new TypeError("A search needs at least one combination");
   return { best, tried: [...tried.values()] };
+}
+
+/** Steps on while the best neighbour is better. */
+function climb(
+  start: Candidate,
+  bestAround: (annotations: Annotations) => Candidate | undefined,
+  score: (result: ScalingResult) => number,
+): Candidate {
+  let best = start;
+  for (;;) {
+    const next = bestAround(best.annotations);
+    if (next === undefined || score(next.result) >= score(best.result)) return best;
+    best = next;
+  }
 }
 
 function combinations(knobs: readonly Knob[]): Annotations[] {
