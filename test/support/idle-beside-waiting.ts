@@ -18,11 +18,8 @@ export function idleBesideWaiting(events: readonly StoreEvent[]): IdleBesideWait
   let longestUs = 0;
   for (const event of events) {
     waiting = event.waiting;
-    if (event.target !== "") {
-      const isIdle = event.state === "ready" && event.inFlight === 0;
-      if (isIdle) idle.add(event.target);
-      else idle.delete(event.target);
-    }
+    if (isIdle(event)) idle.add(event.target);
+    else idle.delete(event.target);
     const both = waiting > 0 && idle.size > 0;
     if (both && sinceUs === null) sinceUs = event.at;
     if (!both && sinceUs !== null) {
@@ -31,4 +28,8 @@ export function idleBesideWaiting(events: readonly StoreEvent[]): IdleBesideWait
     }
   }
   return { longestMs: longestUs / 1000, entries: events.length };
+}
+
+function isIdle({ target, state, inFlight, free }: StoreEvent): boolean {
+  return target !== "" && state === "ready" && inFlight === 0 && free > 0;
 }

@@ -65,6 +65,31 @@ describe("a store that was restarted empty", () => {
   });
 });
 
+describe("a store that holds more than there is", () => {
+  it("gets back a slot whose request is over, though its activator lives", async () => {
+    const prefix = valkey.freshPrefix();
+    await bench.close();
+    bench = new ActivatorBench(valkey.url, prefix);
+    await bench.configure();
+    const activator = await bench.activator();
+    const pod = await bench.pod();
+    await pod.register(activator.push);
+    expect((await call(activator.dataUrl, "/")).status).toBe(200);
+    const [activatorId = ""] = await valkey.admin.zrange(
+      `${prefix}{${REVISION}}:activators`,
+      "0",
+      "-1",
+    );
+    // As when the putting back of leases overtakes a release.
+    await bench.store.reassertLeases(REVISION, activatorId, [
+      { leaseId: "over", targetUid: pod.uid, address: pod.address, arrivedAt: 1, grantedAt: 1 },
+    ]);
+    expect(await bench.busy()).toBe(1);
+    await eventually(async () => (await bench.busy()) === 0, { timeoutMs: 10_000 });
+    expect((await call(activator.dataUrl, "/")).status).toBe(200);
+  });
+});
+
 describe("a store that stays away", () => {
   it("makes requests wait until their limit, then says so", async () => {
     await bench.configure({ queueTimeoutMs: 300 });
