@@ -42,6 +42,7 @@ export const TASKS = {
   build: { steps: () => [{ args: ["scripts/build.ts"] }] },
   "test:protocols": script("test/protocols/main.ts"),
   report: script("bench/report-cli.ts", {}),
+  "test:faults": script("test/faults/main.ts"),
   "bench:routing": script("bench/routing.ts"),
   "bench:hexgen": script("bench/hexgen.ts", {}),
   "bench:scaling": script("bench/scaling.ts"),
