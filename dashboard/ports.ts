@@ -21,7 +21,7 @@ export interface DashboardParts {
   scaler(key: RevisionKey): ScalerInfo | undefined;
   activators(): Promise<readonly ActivatorInfo[]> | readonly ActivatorInfo[];
   /** Text of `/metrics`, where the process that hosts the dashboard has figures of its own. */
-  metrics?(): string;
+  readonly metrics?: () => string;
   /** Time between two samples in ms. Default: 1000. */
   readonly sampleEveryMs?: number;
 }
