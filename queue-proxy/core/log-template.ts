@@ -175,7 +175,7 @@ function command(tokens: Token[], piped: Evaluate | undefined): Evaluate {
   if (head === undefined) throw new TemplateError("an empty command");
   const args = piped === undefined ? rest : [...rest, piped];
   const evaluateArgs = (data: TemplateValue): TemplateValue[] =>
-    args.map((arg) => (typeof arg === "string" ? callFunction(arg, []) : arg(data)));
+    args.map((arg) => (typeof arg === "string" ? callFunction(arg, []) : callValue(arg(data), [])));
   if (typeof head === "string") {
     if (!FUNCTIONS.has(head)) throw new TemplateError(`function "${head}" not defined`);
     return (data) => callFunction(head, evaluateArgs(data));

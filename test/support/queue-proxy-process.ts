@@ -16,6 +16,8 @@ export interface SidecarOptions {
   /** `host:port` of each push receiver. */
   readonly activators?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Files of the pod before it starts, by path under its root. */
+  readonly files?: Readonly<Record<string, string | Buffer>>;
 }
 
 export interface SidecarProcess {
@@ -25,6 +27,8 @@ export interface SidecarProcess {
   readonly pid: number;
   readonly child: ChildProcess;
   readonly log: () => string;
+  /** What it wrote to standard output: the request log. */
+  readonly output: () => string;
   setActivators(endpoints: readonly string[]): void;
   /** A request to the data port, leased to this pod unless the headers say otherwise. */
   request(path: string, options?: CallOptions): Promise<Answer>;
@@ -62,6 +66,10 @@ export async function startSidecar(options: SidecarOptions): Promise<SidecarProc
   writeToken(podRoot, uid);
   const ip = `127.${100 + (process.pid % 100)}.${(process.pid >> 8) % 250}.${made}`;
   writeActivators(podRoot, options.activators ?? []);
+  for (const [path, content] of Object.entries(options.files ?? {})) {
+    mkdirSync(join(podRoot, path, ".."), { recursive: true });
+    writeFileSync(join(podRoot, path), content);
+  }
   return launch({ uid, podRoot, ip, options });
 }
 
@@ -101,11 +109,13 @@ interface Place {
 async function launch(place: Place): Promise<SidecarProcess> {
   const { uid, podRoot, ip, options } = place;
   let log = "";
+  let output = "";
   const child = spawn(process.execPath, [MAIN], {
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...environment(place), ...options.env },
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => (log += text));
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
   const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once("exit", (code, signal) => resolve(code ?? signal));
   });
@@ -117,6 +127,7 @@ async function launch(place: Place): Promise<SidecarProcess> {
     pid: child.pid ?? 0,
     child,
     log: () => log,
+    output: () => output,
     setActivators: (endpoints) => writeActivators(podRoot, endpoints),
     request: (path, call = {}) => request(place, path, call),
     exited: () => exited,
