@@ -4,15 +4,9 @@
  * a request whose acquire ended in an unknown way.
  */
 import type { RevisionKey } from "../common/contracts/routing.ts";
-import { acquireLease } from "./bindings/acquire-lease.ts";
+import { Batcher } from "./batcher.ts";
 import { leaveRevision, renewActivator } from "./bindings/activators.ts";
-import {
-  askTicket,
-  cancelTicket,
-  listHeld,
-  reassertLeases,
-  releaseLease,
-} from "./bindings/requests.ts";
+import { askTicket, cancelTicket, listHeld, reassertLeases } from "./bindings/requests.ts";
 import { readRunId } from "./client.ts";
 import type { StoreClient } from "./client.ts";
 import { OwedReleases } from "./owed-releases.ts";
@@ -38,8 +32,9 @@ export function createRequestCalls(
   client: StoreClient,
   caller: ScriptCaller,
 ): { readonly calls: RequestCalls; close(): void } {
+  const batcher = new Batcher(caller);
   const release = (revision: RevisionKey, leaseId: string, outcome: string): Promise<void> =>
-    caller.call(releaseLease, revision, { leaseId, outcome });
+    batcher.release(revision, leaseId, outcome);
   const owed = new OwedReleases(release);
   const serverRun = followServerRun(client);
   client.on("ready", () => owed.settle());
@@ -47,7 +42,7 @@ export function createRequestCalls(
   const calls: RequestCalls = {
     acquireLease: async (request) => {
       try {
-        return await caller.call(acquireLease, request.revision, request);
+        return await batcher.acquire(request);
       } catch (error) {
         // It may have run all the same; nobody will use what it took.
         owed.add(request.revision, request.leaseId, "not-delivered");

@@ -1,7 +1,7 @@
 /**
  * Calls scripts by their bindings: waits for the connection, loads the library when the server
  * does not have it, repeats within the deadline what another node or another moment may allow.
- * This is the seam for a micro-batcher: whatever sends many calls at once replaces `call`.
+ * Acquires and releases come here from the batcher, alone or many in one call.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "ioredis";

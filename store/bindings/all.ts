@@ -2,13 +2,21 @@
 import { acquireLease } from "./acquire-lease.ts";
 import { leaveRevision, renewActivator } from "./activators.ts";
 import { reportEvidence, reportHeartbeats, reportProbe, reportReadiness } from "./reports.ts";
-import { askTicket, cancelTicket, listHeld, reassertLeases, releaseLease } from "./requests.ts";
+import {
+  askTicket,
+  cancelTicket,
+  listHeld,
+  reassertLeases,
+  releaseLease,
+  serveRequests,
+} from "./requests.ts";
 import { configureRevision, readFigures, switchEvents } from "./revisions.ts";
 import { comparePods, drainTarget, readTargets, removeTarget } from "./targets.ts";
 
 export const ALL_BINDINGS = [
   acquireLease,
   releaseLease,
+  serveRequests,
   cancelTicket,
   askTicket,
   listHeld,

@@ -67,6 +67,11 @@ export class Reply {
     return this.values.slice(from).map((_, offset) => this.text(from + offset));
   }
 
+  /** `length` values from `from` on, as a reply of their own. */
+  part(from: number, length: number): Reply {
+    return new Reply(this.#script, this.values.slice(from, from + length));
+  }
+
   /** A nested row. */
   row(index: number): Reply {
     return new Reply(this.#script, this.values[index]);

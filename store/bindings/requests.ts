@@ -1,9 +1,57 @@
 /** Bindings of the scripts that end, cancel, ask about and put back requests. */
 import { ROUTING_KEYS } from "../keys.ts";
-import type { AcquireResult, HeldPage, Lease } from "../types.ts";
-import { decodeRequest } from "./acquire-lease.ts";
+import type { AcquireRequest, AcquireResult, HeldPage, Lease } from "../types.ts";
+import {
+  ACQUIRE_REPLY_LENGTHS,
+  acquireArgs,
+  decodeAcquire,
+  decodeRequest,
+} from "./acquire-lease.ts";
 import { REQUEST_KEYS, STATE_KEYS } from "./binding.ts";
 import type { Binding } from "./binding.ts";
+
+/** A step of a batch: an acquire, or a release of one lease. */
+export type RequestStep =
+  | { readonly acquire: AcquireRequest }
+  | { readonly release: { readonly leaseId: string; readonly outcome: string } };
+
+interface RequestBatch {
+  readonly activatorId: string;
+  readonly steps: readonly RequestStep[];
+}
+
+/** One result per step, undefined for a release. */
+export const serveRequests: Binding<RequestBatch, readonly (AcquireResult | undefined)[]> = {
+  script: "serve-requests",
+  keys: STATE_KEYS,
+  args: ["now", "activatorId", "steps"],
+  encode: ({ activatorId, steps }, { now }) => {
+    const args = [now, activatorId];
+    for (const step of steps) {
+      if ("release" in step) args.push(step.release.outcome, step.release.leaseId);
+      else args.push(...encodeAcquire(step.acquire));
+    }
+    return args;
+  },
+  decode: (reply, { steps }) => {
+    const isKnown = reply.status !== "unknown-revision";
+    let from = 1;
+    return steps.map((step) => {
+      if ("release" in step) return undefined;
+      if (!isKnown) return { kind: "unknown-revision" };
+      const part = reply.part(from, ACQUIRE_REPLY_LENGTHS.get(reply.text(from)) ?? 1);
+      from += part.length;
+      return decodeAcquire(part, step.acquire.leaseId);
+    });
+  },
+};
+
+function encodeAcquire(request: AcquireRequest): string[] {
+  const [leaseId, , random, ...more] = acquireArgs(request);
+  return more.length === 0
+    ? ["acquire", leaseId, random]
+    : ["acquire-more", leaseId, random, ...more];
+}
 
 export const releaseLease: Binding<{ leaseId: string; outcome: string }, void> = {
   script: "release-lease",

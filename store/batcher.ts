@@ -1,0 +1,127 @@
+/**
+ * Collects the acquires and releases of one turn of the event loop and sends them as one call per
+ * revision: the costs of a call are paid once for all of them. At most two calls of a revision are
+ * on their way; what comes meanwhile makes up the next one. A lone call goes out as itself.
+ */
+import type { RevisionKey } from "../common/contracts/routing.ts";
+import { acquireLease } from "./bindings/acquire-lease.ts";
+import { releaseLease, serveRequests } from "./bindings/requests.ts";
+import type { RequestStep } from "./bindings/requests.ts";
+import type { ScriptCaller } from "./script-caller.ts";
+import type { AcquireRequest, AcquireResult } from "./types.ts";
+
+/** Bounds the time of one call in the server. */
+const MOST_STEPS = 16;
+/** Calls of one revision on their way; bench/README.md has the measurement. */
+const MOST_IN_FLIGHT = 2;
+
+interface Due {
+  readonly step: RequestStep;
+  /** Called with a result for an acquire, without one for a release. */
+  readonly resolve: (result?: AcquireResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Line {
+  readonly revision: RevisionKey;
+  readonly due: Due[];
+  inFlight: number;
+}
+
+export class Batcher {
+  readonly #caller: ScriptCaller;
+  readonly #mostInFlight: number;
+  /** Only those with work, so their number is bounded by the open requests. */
+  readonly #lines = new Map<RevisionKey, Line>();
+  /** Lines that wait for the end of this turn. */
+  readonly #turn = new Set<Line>();
+
+  constructor(caller: ScriptCaller, mostInFlight = MOST_IN_FLIGHT) {
+    this.#caller = caller;
+    this.#mostInFlight = mostInFlight;
+  }
+
+  acquire(request: AcquireRequest): Promise<AcquireResult> {
+    return new Promise((resolve, reject) => {
+      const end = (result?: AcquireResult): void => {
+        if (result !== undefined) resolve(result);
+      };
+      this.#add(request.revision, { step: { acquire: request }, resolve: end, reject });
+    });
+  }
+
+  release(revision: RevisionKey, leaseId: string, outcome: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (): void => resolve();
+      this.#add(revision, { step: { release: { leaseId, outcome } }, resolve: end, reject });
+    });
+  }
+
+  #add(revision: RevisionKey, due: Due): void {
+    let line = this.#lines.get(revision);
+    if (line === undefined) this.#lines.set(revision, (line = { revision, due: [], inFlight: 0 }));
+    line.due.push(due);
+    if (line.inFlight >= this.#mostInFlight) return;
+    if (this.#turn.size === 0) setImmediate(() => this.#endTurn());
+    this.#turn.add(line);
+  }
+
+  #endTurn(): void {
+    const lines = [...this.#turn];
+    this.#turn.clear();
+    for (const line of lines) this.#send(line);
+  }
+
+  #send(line: Line): void {
+    while (line.due.length > 0 && line.inFlight < this.#mostInFlight) {
+      line.inFlight += 1;
+      void this.#call(line.revision, takeBatch(line.due)).finally(() => {
+        line.inFlight -= 1;
+        if (line.due.length > 0) this.#send(line);
+        else if (line.inFlight === 0) this.#lines.delete(line.revision);
+      });
+    }
+  }
+
+  /** Never rejects: every due call has its own end. */
+  async #call(revision: RevisionKey, batch: readonly Due[]): Promise<void> {
+    try {
+      const [first] = batch;
+      if (first !== undefined && batch.length === 1) await this.#callOne(revision, first);
+      else await this.#callMany(revision, batch);
+    } catch (error) {
+      for (const due of batch) due.reject(error);
+    }
+  }
+
+  async #callOne(revision: RevisionKey, due: Due): Promise<void> {
+    if ("acquire" in due.step) {
+      due.resolve(await this.#caller.call(acquireLease, revision, due.step.acquire));
+    } else {
+      await this.#caller.call(releaseLease, revision, due.step.release);
+      due.resolve();
+    }
+  }
+
+  async #callMany(revision: RevisionKey, batch: readonly Due[]): Promise<void> {
+    const steps = batch.map(({ step }) => step);
+    const activatorId = steps.map(holderOf).find((holder) => holder !== undefined) ?? "";
+    const results = await this.#caller.call(serveRequests, revision, { activatorId, steps });
+    for (const [index, due] of batch.entries()) due.resolve(results[index]);
+  }
+}
+
+function holderOf(step: RequestStep): string | undefined {
+  return "acquire" in step ? step.acquire.activatorId : undefined;
+}
+
+/** The first ones that may go in one call: it names one activator. */
+function takeBatch(due: Due[]): Due[] {
+  let activatorId: string | undefined;
+  const end = due.slice(0, MOST_STEPS).findIndex(({ step }) => {
+    const holder = holderOf(step);
+    activatorId ??= holder;
+    return holder !== undefined && holder !== activatorId;
+  });
+  return due.splice(0, end === -1 ? MOST_STEPS : end);
+}
