@@ -8,18 +8,36 @@ import { errorText, PlatformError } from "../common/errors.ts";
 import { COMPILE_CACHE } from "../local/defaults.ts";
 import { EXIT, ParsedOptions, parserOptions } from "./command.ts";
 import type { Command, CommandContext, ExitCode, Output } from "./command.ts";
+import { apply } from "./commands/apply.ts";
+import { createCompletion } from "./commands/completion.ts";
+import { deleteCommand } from "./commands/delete.ts";
 import { demo } from "./commands/demo.ts";
 import { describe } from "./commands/describe.ts";
+import { doctor } from "./commands/doctor.ts";
 import { createHelp } from "./commands/help.ts";
 import { invoke } from "./commands/invoke.ts";
 import { logs } from "./commands/logs.ts";
 import { ls } from "./commands/ls.ts";
+import { top } from "./commands/top.ts";
 import { up } from "./commands/up.ts";
 import { version } from "./commands/version.ts";
 import { commandPage, overviewPage } from "./help-page.ts";
 import { NotFoundError } from "./run-client.ts";
 
-const PLAIN: readonly Command[] = [demo, up, ls, invoke, logs, describe, version];
+const PLAIN: readonly Command[] = [
+  demo,
+  up,
+  apply,
+  deleteCommand,
+  ls,
+  top,
+  invoke,
+  logs,
+  describe,
+  doctor,
+  createCompletion(() => COMMANDS),
+  version,
+];
 export const COMMANDS: readonly Command[] = [...PLAIN, createHelp(PLAIN)];
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

@@ -20,14 +20,20 @@ export function runFolderOf(context: CommandContext): string {
 
 export async function findPlatform(context: CommandContext): Promise<RunningPlatform> {
   const folder = runFolderOf(context);
-  const run = await readJson<RunRecord>(join(folder, RUN_FILES.run));
-  if (run === null || !isAlive(run.pid)) {
+  const run = await findRun(folder);
+  if (run === null) {
     throw new PlatformError(
       "ERR_NOT_RUNNING",
       `No platform runs in ${folder}. Start one with: pilotlight up FILE (or name its --run-folder).`,
     );
   }
   return { folder, run };
+}
+
+/** `null` where none runs. */
+export async function findRun(folder: string): Promise<RunRecord | null> {
+  const run = await readJson<RunRecord>(join(folder, RUN_FILES.run));
+  return run !== null && isAlive(run.pid) ? run : null;
 }
 
 export async function readStatus(platform: RunningPlatform): Promise<StatusRecord> {

@@ -18,8 +18,7 @@ import { ServiceSources } from "./sources.ts";
 
 export interface Control {
   readonly autoscaler: Autoscaler;
-  /** All service files at present, folders expanded. */
-  readonly files: () => readonly string[];
+  readonly sources: ServiceSources;
   /** Socket on which services are applied and deleted. */
   readonly socket: string;
 }
@@ -64,7 +63,7 @@ export async function startControl(serving: Serving, paths: readonly string[]): 
   base.stops.add("rollouts", stopRollouts);
   const server = await startControlServer(base.folder, sources, base.logger);
   base.stops.add("control socket", () => server.close());
-  return { autoscaler, files: () => sources.files, socket: server.path };
+  return { autoscaler, sources, socket: server.path };
 }
 
 /** The variable that a Knative SinkBinding sets; without it there are no CloudEvents. */

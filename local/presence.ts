@@ -47,6 +47,7 @@ export async function announce(
   const rewrite = (): void => void write().catch(() => undefined);
   serving.onActivators.add(rewrite);
   base.server.onRestart(rewrite);
+  control.sources.onFiles.add(rewrite);
   return urls;
 }
 
@@ -66,7 +67,7 @@ function runRecord(
     storePid: base.server.pid,
     activators: activators.records(),
     controlSocket: control.socket,
-    files: control.files(),
+    files: control.sources.files,
   };
 }
 

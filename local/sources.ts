@@ -22,6 +22,9 @@ export class ServiceSources {
   /** What was taken away: a change of the file does not bring it back, only `apply` does. */
   readonly #forgotten = new Set<string>();
 
+  /** Told when the list of files changed. */
+  readonly onFiles = new Set<() => void>();
+
   constructor(loader: Loader) {
     this.#loader = loader;
   }
@@ -36,6 +39,7 @@ export class ServiceSources {
     for (const file of files) this.#forgotten.delete(file);
     const result = await this.#loader.apply(files);
     await this.#watch(paths);
+    this.#tell();
     return result;
   }
 
@@ -49,7 +53,13 @@ export class ServiceSources {
       throw new PlatformError("ERR_USAGE", `No service came from ${strange}. ${cure}`);
     }
     for (const file of files) this.#forgotten.add(file);
-    return this.#loader.remove(services, files);
+    const removed = await this.#loader.remove(services, files);
+    this.#tell();
+    return removed;
+  }
+
+  #tell(): void {
+    for (const listener of this.onFiles) listener();
   }
 
   close(): void {

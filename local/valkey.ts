@@ -40,7 +40,7 @@ export interface StoreOptions {
   readonly onWarning: (text: string) => void;
 }
 
-interface Program {
+export interface StoreProgram {
   readonly path: string;
   readonly fallback: boolean;
 }
@@ -53,11 +53,11 @@ export async function startStore(options: StoreOptions): Promise<LocalStore> {
     const stop = (): Promise<void> => Promise.resolve();
     return { url: external, description, pid: 0, onRestart: () => undefined, stop };
   }
-  return startChildStore(options, await findServer(env));
+  return startChildStore(options, await findStoreServer(env));
 }
 
 /** A server that dies is started again, empty: everybody writes back what they know. */
-async function startChildStore(options: StoreOptions, program: Program): Promise<LocalStore> {
+async function startChildStore(options: StoreOptions, program: StoreProgram): Promise<LocalStore> {
   const { folder, watchdog, env, onWarning } = options;
   const port = await findPort();
   const password = randomBytes(18).toString("hex");
@@ -94,7 +94,10 @@ async function startChildStore(options: StoreOptions, program: Program): Promise
   };
 }
 
-async function findServer(env: Readonly<Record<string, string | undefined>>): Promise<Program> {
+/** The program that would serve; rejects with the cure when there is none. */
+export async function findStoreServer(
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<StoreProgram> {
   const named = env["PILOTLIGHT_VALKEY"] ?? "";
   if (named !== "") {
     const path = await findProgram(named, process.cwd(), env["PATH"]);

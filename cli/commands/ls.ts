@@ -17,7 +17,7 @@ export const ls: Command = {
     if (context.options.flag("json")) {
       context.out.print(JSON.stringify(services, null, 2));
     } else if (services.length === 0) {
-      context.out.note("No services. Add one to a file that the platform was started with.");
+      context.out.note("No services. Add some with: pilotlight apply FILE");
     } else {
       const rows = services.map((service) => [
         service.namespace === "default" ? service.name : service.key,
@@ -32,7 +32,7 @@ export const ls: Command = {
 };
 
 /** `1/2`: pods ready of pods wanted. */
-export function podsText(service: ServiceSummary): string {
+export function podsText(service: Pick<ServiceSummary, "revisions">): string {
   const pods = service.revisions.flatMap((revision) => revision.pods);
   const ready = pods.filter((pod) => pod.phase === "ready").length;
   const wanted = service.revisions.reduce(
@@ -42,7 +42,7 @@ export function podsText(service: ServiceSummary): string {
   return `${ready}/${wanted}`;
 }
 
-export function serviceState(service: ServiceSummary): string {
+export function serviceState(service: Pick<ServiceSummary, "revisions">): string {
   const pods = service.revisions.flatMap((revision) => revision.pods);
   const has = (phase: string): boolean => pods.some((pod) => pod.phase === phase);
   if (has("ready")) return "serving";

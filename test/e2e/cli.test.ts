@@ -146,7 +146,7 @@ describe("commands on a running platform", () => {
   });
 
   it("name what does not exist with a code of its own", async () => {
-    for (const command of ["invoke", "describe", "logs"]) {
+    for (const command of ["invoke", "describe", "logs", "delete"]) {
       const { code, err } = await pilotlight(command, "nobody");
       expect(code).toBe(4);
       expect(err).toContain("nobody");
