@@ -10,7 +10,11 @@ const MAX_SIZE_LINE_BYTES = 4_096;
 const MAX_TRAILER_BYTES = 65_536;
 /** Hex digits of the largest size that a double holds exactly. */
 const MAX_SIZE_DIGITS = 13;
+/** Servers are known to pad sizes with blanks, and nothing follows from it. */
 const SIZE_LINE = /^([0-9a-fA-F]+)[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
+/** From clients only what every parser reads alike: extensions by the grammar, without blanks. */
+const STRICT_SIZE_LINE =
+  /^([0-9a-fA-F]+)(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)*$/;
 const CRLF = Buffer.from("\r\n");
 const END_OF_BLOCK = Buffer.from("\r\n\r\n");
 
@@ -26,9 +30,11 @@ export class ChunkedReader {
   #held = new HeldBytes();
   #trailers: readonly string[] = [];
   readonly #events: ChunkedEvents;
+  readonly #sizeLine: RegExp;
 
-  constructor(events: ChunkedEvents) {
+  constructor(events: ChunkedEvents, peer: "server" | "client" = "server") {
     this.#events = events;
+    this.#sizeLine = peer === "client" ? STRICT_SIZE_LINE : SIZE_LINE;
   }
 
   get isDone(): boolean {
@@ -63,7 +69,7 @@ export class ChunkedReader {
 
   #readSize(bytes: Buffer, at: number): number {
     return this.#readBlock(bytes, at, { mark: CRLF, limit: MAX_SIZE_LINE_BYTES }, (block, end) => {
-      const digits = SIZE_LINE.exec(block.toString("latin1", 0, end))?.[1];
+      const digits = this.#sizeLine.exec(block.toString("latin1", 0, end))?.[1];
       if (digits === undefined || digits.length > MAX_SIZE_DIGITS) {
         throw new MalformedMessage("a chunk has no valid size");
       }

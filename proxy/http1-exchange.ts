@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type ClientConnection, lingerAndClose, type OpenExchange } from "./client-connection.ts";
 import { ClientExchange } from "./client-exchange.ts";
+import { hasHeader } from "./headers.ts";
 import { sendableHeaders } from "./latin1.ts";
 import type { ReadRequest } from "./request-head.ts";
 import { RequestBody } from "./request-body.ts";
@@ -177,7 +178,9 @@ export class Http1Exchange extends ClientExchange implements OpenExchange {
     const isBodyOpen = !this.isBodyComplete;
     const rest = this.head.contentLength;
     const isKeepable = !isBodyOpen || (rest >= 0 && rest <= KEEPABLE_REST_BYTES);
-    const mustClose = wantsClose || !isKeepable || this.#context.isStopping();
+    // Node reads nothing behind a wish to switch that was not granted.
+    const isDeaf = this.upgradeSpelling === "" && hasHeader(this.head.headers, "upgrade");
+    const mustClose = wantsClose || !isKeepable || isDeaf || this.#context.isStopping();
     if (!mustClose) return;
     this.#context.connection.isClosing = true;
     headers.push("Connection", "close");

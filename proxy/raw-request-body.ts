@@ -3,6 +3,8 @@
  * while someone takes it, and held up to a limit so that a failed attempt can be repeated.
  */
 import { ChunkedReader } from "./chunked-reader.ts";
+import { MalformedMessage } from "./head-lines.ts";
+import { hasHeader } from "./headers.ts";
 import type { BodyFraming, BodySink, BodySource } from "./sides.ts";
 
 const NO_TRAILERS: readonly string[] = [];
@@ -92,9 +94,9 @@ export class RawRequestBody implements BodySource {
   }
 
   #feedChunked(bytes: Buffer, at: number): number {
-    this.#chunked ??= new ChunkedReader({ onChunkedData: (data) => this.#give(data) });
+    this.#chunked ??= new ChunkedReader({ onChunkedData: (data) => this.#give(data) }, "client");
     const end = this.#chunked.read(bytes, at);
-    if (this.#chunked.isDone) this.#end(this.#chunked.trailers);
+    if (this.#chunked.isDone) this.#end(unframing(this.#chunked.trailers));
     return end;
   }
 
@@ -123,4 +125,12 @@ export class RawRequestBody implements BodySource {
     if (this.#heldBytes > this.#options.replayBytes) this.forget();
     else this.#held.push(bytes);
   }
+}
+
+/** A trailer that frames would be read as a second head by somebody who merges trailers. */
+function unframing(trailers: readonly string[]): readonly string[] {
+  if (hasHeader(trailers, "content-length") || hasHeader(trailers, "transfer-encoding")) {
+    throw new MalformedMessage("a trailer tells a length");
+  }
+  return trailers;
 }
