@@ -22,6 +22,11 @@ const IDLE_BEATS = 5;
 const RECENT_MS = 60_000;
 /** Beats between two comparisons of what the store holds for this process with what it has. */
 const AUDIT_BEATS = 5;
+/**
+ * Beats after a return of the store in which each one compares all: what was sent to a store that
+ * stood still runs when it goes on, also behind the release of the same request.
+ */
+const DOUBTFUL_BEATS = 5;
 /** Sweeps of one revision within a beat, when the store says that more is left. */
 const MAX_SWEEPS = 16;
 
@@ -45,6 +50,8 @@ export class Keeper {
   readonly #heardAt = new WeakMap<RevisionEntry, number>();
   /** Where the last comparison ended. */
   readonly #auditedTo = new WeakMap<RevisionEntry, string>();
+  /** Beat up to which the store may still hold what nobody here knows of. */
+  readonly #doubtfulUntil = new WeakMap<RevisionEntry, number>();
   readonly #probing = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #beats = 0;
@@ -69,7 +76,7 @@ export class Keeper {
       if (!this.#isDue(entry)) continue;
       void this.#renew(entry);
       hold.askDue(entry);
-      if (this.#beats % AUDIT_BEATS === 0 && !degraded.has(entry)) void this.#audit(entry);
+      if (!degraded.has(entry)) void this.#compare(entry);
     }
     intake.tick();
     revisions.tick();
@@ -92,6 +99,7 @@ export class Keeper {
   async #recoverRevision(entry: RevisionEntry): Promise<void> {
     const { store, revisions, hold, intake, activatorId, logger } = this.#options;
     if (!entry.busy && entry.pods.size === 0) return;
+    this.#doubtfulUntil.set(entry, this.#beats + DOUBTFUL_BEATS);
     try {
       await revisions.load(entry);
       if (entry.leases.size > 0) {
@@ -99,6 +107,7 @@ export class Keeper {
       }
       await intake.reportAll(entry);
       hold.askAll(entry);
+      await this.#compare(entry);
     } catch (error) {
       logger.warn("leases not put back yet", { revision: entry.key, error });
     }
@@ -144,12 +153,22 @@ export class Keeper {
     await this.#recoverRevision(entry);
   }
 
+  /** After a return of the store all of it at each beat, else a page every few. */
+  async #compare(entry: RevisionEntry): Promise<void> {
+    const isDoubtful = this.#beats <= (this.#doubtfulUntil.get(entry) ?? 0);
+    if (!isDoubtful && this.#beats % AUDIT_BEATS !== 0) return;
+    const mostPages = isDoubtful ? MAX_SWEEPS : 1;
+    for (let page = 0; page < mostPages; page += 1) {
+      if (!(await this.#audit(entry))) return;
+    }
+  }
+
   /**
    * A slot or a place that the store keeps for a request which is not here any more goes back: its
    * release was overtaken by the putting back of leases. Nothing else ever frees it, since this
-   * process renews all it holds.
+   * process renews all it holds. True when another page follows.
    */
-  async #audit(entry: RevisionEntry): Promise<void> {
+  async #audit(entry: RevisionEntry): Promise<boolean> {
     const { store, returns, activatorId, logger } = this.#options;
     try {
       const from = this.#auditedTo.get(entry) ?? "0";
@@ -158,8 +177,10 @@ export class Keeper {
       const lost = ids.filter((id) => !entry.leases.has(id) && !entry.tickets.has(id));
       for (const leaseId of lost) returns.withdraw(entry, leaseId);
       if (lost.length > 0) logger.debug("requests compared", { revision: entry.key, lost });
+      return cursor !== "0";
     } catch {
       // The next round compares again.
+      return false;
     }
   }
 

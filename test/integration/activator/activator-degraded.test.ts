@@ -1,5 +1,5 @@
 /** No store at all: each activator serves the pods that push to it, and no pod runs too much. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { ActivatorBench, REVISION, call, podOf } from "../../support/activator-bench.ts";
 import type { BenchActivator, Reply } from "../../support/activator-bench.ts";
 import type { StubPod } from "../../support/activator-stub-pod.ts";
@@ -39,6 +39,40 @@ async function loseStore(): Promise<void> {
     await eventually(() => isDegraded(activator), { timeoutMs: 10_000 });
   }
 }
+
+describe("a store that stood still and goes on", () => {
+  it("keeps no slot for what it was asked meanwhile", async () => {
+    let answers = 0;
+    let loaded = true;
+    const load = async (to: BenchActivator): Promise<void> => {
+      while (loaded) {
+        expect((await call(to.dataUrl, "/?ms=20")).status).toBe(200);
+        answers += 1;
+      }
+    };
+    const callers = [one, two, one, two, one, two].map((to) => load(to));
+    onTestFinished(() => void (loaded = false));
+    for (let round = 0; round < 3; round += 1) {
+      await eventually(() => answers > 40);
+      process.kill(valkey.pid, "SIGSTOP");
+      for (const activator of [one, two]) {
+        await eventually(() => isDegraded(activator), { timeoutMs: 10_000 });
+      }
+      answers = 0;
+      await eventually(() => answers > 40);
+      process.kill(valkey.pid, "SIGCONT");
+      for (const activator of [one, two]) {
+        await eventually(async () => !(await isDegraded(activator)), { timeoutMs: 5_000 });
+      }
+      answers = 0;
+      // What had been sent to it runs now, behind its releases even: gone within two beats.
+      await eventually(() => answers > 40, { timeoutMs: 2_500, what: "answers" });
+    }
+    loaded = false;
+    await Promise.all(callers);
+    await eventually(async () => (await bench.busy()) === 0 && (await bench.waiting()) === 0);
+  });
+});
 
 describe("activators without a store", () => {
   it("serve their own pods, one request at a time, and share all again afterwards", async () => {
