@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { completionScript, SHELLS } from "../../../cli/completion-scripts.ts";
 import type { Shell } from "../../../cli/completion-scripts.ts";
@@ -15,6 +16,8 @@ beforeAll(async () => {
   for (const shell of SHELLS) {
     await writeFile(join(folder, `script.${shell}`), completionScript(shell, COMMANDS));
   }
+  // Without it, zsh asks a new user questions.
+  await writeFile(join(folder, ".zshrc"), "");
   // Stands for the command, whose list of services the scripts ask for.
   const listing = "#!/bin/sh\nprintf 'SERVICE  READY\\necho  0/0\\nllm  1/1\\n'\n";
   await writeFile(join(folder, "pilotlight"), listing, { mode: 0o755 });
@@ -29,6 +32,7 @@ function run(shell: Shell, text: string): string {
     cwd: folder,
     env,
     encoding: "utf8",
+    timeout: 8_000,
   });
   expect(status, stderr).toBe(0);
   return stdout;
@@ -68,12 +72,20 @@ describe.skipIf(!isInstalled("fish"))("fish", () => {
 });
 
 describe.skipIf(!isInstalled("zsh"))("zsh", () => {
-  it("loads the script and finds its functions", () => {
-    const got = run(
-      "zsh",
-      "autoload -Uz compinit && compinit -u -d ./dump; source ./script.zsh; whence -w _pilotlight; echo $_comps[pilotlight]",
-    );
-    expect(got).toBe("_pilotlight: function\n_pilotlight\n");
+  it("completes words that are typed into a terminal", () => {
+    // A shell inside the shell, on a terminal of its own; each read waits for what it looks for.
+    const typing = [
+      "zmodload zsh/zpty",
+      "zpty inner zsh -i",
+      `zpty -w inner "PS1='> '; autoload -Uz compinit && compinit -u -D; source ./script.zsh; echo rea''dy"`,
+      "zpty -r -m inner seen '*ready*> *'",
+      String.raw`zpty -n -w inner $'pilotlight inv\t--tim\t-d x\n'`,
+      "zpty -r -m inner seen '*-d x*'",
+      'print -r -- "$seen"',
+      "zpty -d inner",
+    ].join("\n");
+    const shown = stripVTControlCharacters(run("zsh", typing)).replaceAll("\b", "");
+    expect(shown).toMatch(/pilotlight invoke +--timings +-d x/);
   });
 });
 
