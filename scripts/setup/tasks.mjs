@@ -43,6 +43,8 @@ export const TASKS = {
   "test:protocols": script("test/protocols/main.ts"),
   report: script("bench/report-cli.ts", {}),
   "test:faults": script("test/faults/main.ts"),
+  fuzz: script("test/fuzz/main.ts"),
+  "bench:datapath": script("bench/datapath.ts"),
   "bench:routing": script("bench/routing.ts"),
   "bench:hexgen": script("bench/hexgen.ts", {}),
   "bench:scaling": script("bench/scaling.ts"),
