@@ -42,15 +42,15 @@ export function parseServiceFile(
   for (const document of documents as Document.Parsed[]) {
     const line = counter.linePos(document.contents?.range[0] ?? document.range[0]).line;
     for (const fault of document.errors) {
-      const at = counter.linePos(fault.pos[0]);
-      reading.errors.push({
-        file,
-        line: at.line,
-        service: "",
-        text: `not valid YAML: ${fault.message}`,
-      });
+      reading.broken(counter.linePos(fault.pos[0]).line, fault.message);
     }
-    if (document.errors.length === 0) reading.read(document.toJS(), line, hostEnv);
+    if (document.errors.length > 0) continue;
+    try {
+      reading.read(document.toJS(), line, hostEnv);
+    } catch (error) {
+      // Aliases that name nothing, or that unfold without end: found only here.
+      reading.broken(line, errorText(error));
+    }
   }
   return reading.result();
 }
@@ -64,6 +64,12 @@ class Accumulator {
 
   constructor(file: string) {
     this.file = file;
+  }
+
+  /** Nobody can say which services a broken document has. */
+  broken(line: number, fault: string): void {
+    const { file } = this;
+    this.errors.push({ file, line, service: "", text: `not valid YAML: ${fault}` });
   }
 
   read(

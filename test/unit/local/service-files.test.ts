@@ -22,6 +22,21 @@ ${more}
         - image: example.com/${name}
 `;
 
+describe("a document whose aliases unfold without end", () => {
+  it("is a fault of its own, and takes no other with it", () => {
+    const nine = (name: string): string => Array.from({ length: 9 }, () => `*${name}`).join(",");
+    const bomb = ["a: &a [x,x,x,x,x,x,x,x,x]"];
+    for (const [name, last] of ["ba", "cb", "dc", "ed", "fe", "gf"]) {
+      bomb.push(`${name}: &${name} [${nine(last ?? "")}]`);
+    }
+    const { services, errors } = read(`${bomb.join("\n")}\n---${service("two")}`);
+    expect(services.map(({ key }) => key)).toEqual(["default/two"]);
+    expect(errors.map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^not valid YAML: .*alias/),
+    ]);
+  });
+});
+
 describe("a good file", () => {
   it("gives every service of several documents, with defaults", () => {
     const { services, errors, warnings } = read(`${service("one")}---${service("two")}`);
