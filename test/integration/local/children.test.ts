@@ -1,7 +1,7 @@
 /** Child processes and the watchdog, on real processes. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -114,6 +114,29 @@ describe("the run folder", () => {
     const path = join(folder, "run");
     await openRunFolder(path);
     await expect(openRunFolder(path)).rejects.toThrow(/already runs in/);
+  });
+
+  it("is taken from a dead platform whose process id is in use again", async () => {
+    const path = join(folder, "run");
+    await mkdir(join(path, "pods"), { recursive: true });
+    await writeFile(join(path, "pods", "old.json"), "{}");
+    await writeFile(join(path, ".pilotlight-owner"), `${process.ppid} another-boot/1\n`);
+    const run = await openRunFolder(path);
+    expect(existsSync(run.at("pods", "old.json"))).toBe(false);
+    await run.remove();
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it("goes to one of two that start at one moment", async () => {
+    const path = join(folder, "run");
+    const both = await Promise.allSettled([openRunFolder(path), openRunFolder(path)]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("is named, with a cure, where it cannot be used", async () => {
+    const path = join(folder, "a-file");
+    await writeFile(path, "");
+    await expect(openRunFolder(path)).rejects.toThrow(/a-file cannot be used: .*--run-folder/);
   });
 
   it("is not taken when it holds other files, and only what is ours is removed", async () => {
