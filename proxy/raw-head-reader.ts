@@ -19,7 +19,7 @@ const DIGIT_1 = 49;
 /** Empty lines before a request are ignored (RFC 9112 2.2), within reason. */
 const MAX_EMPTY_BYTES = 64;
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
-const VERSION_START = Buffer.from("HTTP/1.");
+const VERSION_START = "HTTP/1.";
 
 /** Visible ASCII; other bytes must be percent-encoded in a target (RFC 3986 2). */
 const TARGET_BYTES = byteTable((byte) => byte > SPACE && byte < 127);
@@ -128,7 +128,7 @@ function parseHead(bytes: Buffer, start: number, end: number): ParsedHead {
 
 function readVersion(bytes: Buffer, start: number): "1.0" | "1.1" {
   const digitAt = start + VERSION_START.length;
-  const isOurs = bytes.compare(VERSION_START, 0, VERSION_START.length, start, digitAt) === 0;
+  const isOurs = bytes.toString("latin1", start, digitAt) === VERSION_START;
   const digit = bytes[digitAt];
   const isLineOver = bytes[digitAt + 1] === CR && bytes[digitAt + 2] === LF;
   if (!isOurs || !isLineOver || (digit !== DIGIT_0 && digit !== DIGIT_1)) {

@@ -103,6 +103,7 @@ export const CORPUS: readonly (readonly [name: string, bytes: string])[] = [
   ["HTTP/2.0 in a request line", "GET / HTTP/2.0\r\nHost: a\r\n\r\n"],
   ["HTTP/1.2", "GET / HTTP/1.2\r\nHost: a\r\n\r\n"],
   ["HTTP/1.10", "GET / HTTP/1.10\r\nHost: a\r\n\r\n"],
+  ["a version cut short", "GET / H\r\n\r\n"],
   ["a lower-case version", "GET / http/1.1\r\nHost: a\r\n\r\n"],
   ["another protocol", "GET / ICE/1.0\r\nHost: a\r\n\r\n"],
   ["CRLF before the request", `\r\n${get("Host: a")}`],
