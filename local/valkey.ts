@@ -134,13 +134,19 @@ function serverConfig(port: number, password: string, folder: string): string {
     `port ${port}`,
     "protected-mode yes",
     `requirepass ${password}`,
-    `dir "${folder}"`,
+    `dir ${quoted(folder)}`,
     'save ""',
     "appendonly no",
     "maxmemory-policy noeviction",
     "daemonize no",
     "",
   ].join("\n");
+}
+
+/** As the server's own parser reads it: a folder may have any name. */
+function quoted(text: string): string {
+  const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', String.raw`\"`);
+  return `"${escaped.replaceAll("\n", String.raw`\n`)}"`;
 }
 
 async function untilAnswers(server: Supervised, port: number, log: LogFile): Promise<void> {

@@ -128,8 +128,8 @@ it("ends containers of an engine when the platform is gone", async () => {
 });
 
 describe("the store's server", () => {
-  const start = async (env: Record<string, string>) => {
-    const run = await openRunFolder(join(folder, "run"));
+  const start = async (env: Record<string, string>, name = "run") => {
+    const run = await openRunFolder(join(folder, name));
     const watchdog = await startWatchdog(run.path);
     const stopAll = async (): Promise<void> => {
       await watchdog.stop();
@@ -153,6 +153,12 @@ describe("the store's server", () => {
     await expect(start({ PILOTLIGHT_VALKEY: "/no/valkey" })).rejects.toThrow(
       "PILOTLIGHT_VALKEY names /no/valkey, which is no program. Set it to a valkey-server binary.",
     );
+  });
+
+  it("starts in a folder of any name", async () => {
+    const PATH = process.env["PATH"] ?? "";
+    const store = await start({ PATH }, 'mein "läufer" $HOME \\ 日本');
+    expect(store.url).toMatch(/^redis:/);
   });
 
   it("that dies at its start shows its last words", async () => {
