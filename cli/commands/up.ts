@@ -98,7 +98,8 @@ interface Interrupt {
 function interruptible(context: CommandContext): Interrupt {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   let signals = 0;
-  let hurry = (): void => undefined;
+  // While it starts there is nothing to drain, and a start may hang: the watchdog clears it away.
+  let hurry = (): void => process.exit(EXIT.failure);
   const off = context.onSignal(() => {
     signals += 1;
     resolve();
