@@ -2,15 +2,18 @@
  * Service files to service definitions. A file may hold several documents; one that is faulty
  * takes nothing else with it, and all faults of all documents are reported together.
  */
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { LineCounter, parseAllDocuments } from "yaml";
 import type { Document } from "yaml";
-import { errorText } from "../common/errors.ts";
+import { errorText, PlatformError } from "../common/errors.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { isMap } from "./field-reader.ts";
 import { readService, SERVICE_API } from "./service-reader.ts";
 import type { FileFinding, FileReading, ServiceDefinition } from "./service-types.ts";
+
+/** A cluster takes objects of 1.5 MiB; a model that was named by mistake must not be read. */
+const MOST_BYTES = 16 * 1024 * 1024;
 
 export async function readServiceFile(
   file: string,
@@ -18,7 +21,7 @@ export async function readServiceFile(
 ): Promise<FileReading> {
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = await readText(file);
   } catch (error) {
     // A file that is gone takes its services with it; one that cannot be read is a fault.
     const gone = (error as NodeJS.ErrnoException).code === "ENOENT";
@@ -28,6 +31,17 @@ export async function readServiceFile(
     return { file, services: [], errors, warnings, faulty: [] };
   }
   return parseServiceFile(file, text, hostEnv);
+}
+
+async function readText(file: string): Promise<string> {
+  const info = await stat(file);
+  // A pipe or a device may never end, and nothing tells when it has changed.
+  if (!info.isFile()) throw new PlatformError("ERR_CONFIG_INVALID", "not a regular file");
+  if (info.size > MOST_BYTES) {
+    const size = `${Math.ceil(info.size / 1024 / 1024)} MiB`;
+    throw new PlatformError("ERR_CONFIG_INVALID", `${size} is too large for a service file`);
+  }
+  return readFile(file, "utf8");
 }
 
 export function parseServiceFile(

@@ -1,5 +1,5 @@
 /** From files to services: which definition holds as files are good, bad, gone and back. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -170,4 +170,17 @@ describe("a removed service", () => {
     expect(changes).toEqual(["one added"]);
     expect(book.list().map(({ revision }) => revision)).toEqual(["one-00001", "one-00002"]);
   });
+});
+
+it("reads neither a device nor what is far too large, and stays", async () => {
+  await load({ "a.yaml": service("one") });
+  await symlink("/dev/zero", file("endless.yaml"));
+  await load({ "big.yaml": "" });
+  await truncate(file("big.yaml"), 17 * 1024 * 1024);
+  await loader.load([file("endless.yaml"), file("big.yaml")]);
+  expect(errors).toEqual([
+    ": cannot be read: not a regular file",
+    ": cannot be read: 17 MiB is too large for a service file",
+  ]);
+  expect(names()).toEqual(["one"]);
 });
