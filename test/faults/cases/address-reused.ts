@@ -4,8 +4,8 @@
  */
 import { StubPod } from "../../support/activator-stub-pod.ts";
 import { defineFault } from "../rig/fault.ts";
-import { podAddress, POD_PORT, startPod } from "../rig/pod.ts";
-import { OTHER_NAME, REVISION, REVISION_NAME, SECRET } from "../rig/settings.ts";
+import { podAddress, startPod } from "../rig/pod.ts";
+import { OTHER_NAME, POD_PORT, REVISION, REVISION_NAME, SECRET } from "../rig/settings.ts";
 import { pause } from "../rig/world.ts";
 
 const TIMES = 8;

@@ -3,14 +3,14 @@ import { fileURLToPath } from "node:url";
 import { eventually } from "../../support/eventually.ts";
 import { defineFault } from "../rig/fault.ts";
 import type { ActivatorProcess } from "../rig/activator-process.ts";
-import { POD_PORT } from "../rig/pod.ts";
+import { POD_PORT } from "../rig/settings.ts";
 import { pause } from "../rig/world.ts";
 
 const PRELOAD = fileURLToPath(new URL("../preload/cut-network.ts", import.meta.url));
 
 async function cut({ child }: ActivatorProcess, peers: readonly string[]): Promise<void> {
   let isDone = false;
-  child.once("message", () => (isDone = true));
+  child.on("message", (message) => (isDone ||= (message as { type?: string }).type === "cut done"));
   child.send({ type: "cut", peers });
   await eventually(() => isDone, { what: "the network is cut" });
 }

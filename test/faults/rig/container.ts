@@ -2,9 +2,7 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { WORK_MS } from "./settings.ts";
-
-export const REQUEST_ID = "x-fault-id";
+import { REQUEST_ID, WORK_MS } from "./settings.ts";
 
 export interface ContainerEvents {
   started(id: string, running: number): void;
@@ -45,7 +43,11 @@ export class Container {
       answer.writeHead(this.isReady ? 200 : 503).end();
       return;
     }
-    const id = String(request.headers[REQUEST_ID] ?? "");
+    // Like any model server it can begin only when all of the request is there.
+    request.once("end", () => this.#work(String(request.headers[REQUEST_ID] ?? ""), answer));
+  }
+
+  #work(id: string, answer: ServerResponse): void {
     this.running += 1;
     this.#events.started(id, this.running);
     const timer = setTimeout(() => answer.end(id), WORK_MS);

@@ -33,6 +33,8 @@ const DELAY_MS = 500;
 
 export class Ledger {
   readonly #sent = new Map<string, Sent>();
+  /** Requests that left an activator on a standing connection to a pod. */
+  readonly #delivered = new Set<string>();
   /** Starts in a container, by request. */
   readonly #starts = new Map<string, number>();
   #overCapacity = 0;
@@ -45,6 +47,10 @@ export class Ledger {
     const entry = { id, via, sentAt: performance.now(), endedAt: 0, status: 0, reason: "" };
     this.#sent.set(id, entry);
     return entry;
+  }
+
+  delivered(id: string): void {
+    this.#delivered.add(id);
   }
 
   started(id: string, running: number): void {
@@ -91,8 +97,8 @@ export class Ledger {
       sent: all.length,
       answered: all.filter(isAnswered).length,
       delayed: all.filter((sent) => this.#isLate(sent)).length,
-      failedUndelivered: failed.filter(({ id }) => !this.#starts.has(id)).length,
-      failedDelivered: failed.filter(({ id }) => this.#starts.has(id)).length,
+      failedUndelivered: failed.filter(({ id }) => !this.#reachedPod(id)).length,
+      failedDelivered: failed.filter(({ id }) => this.#reachedPod(id)).length,
       lostWithActivator: lost.length,
       doubled: [...this.#starts.values()].filter((starts) => starts > 1).length,
       overCapacity: this.#overCapacity,
@@ -107,6 +113,11 @@ export class Ledger {
       if (!isAnswered(sent) || this.#isLate(sent)) last = Math.max(last, sent.endedAt);
     }
     return Math.round(last - sinceAt);
+  }
+
+  /** From here on nobody outside the pod can know whether it was worked on. */
+  #reachedPod(id: string): boolean {
+    return this.#delivered.has(id) || this.#starts.has(id);
   }
 
   #isLate(sent: Sent): boolean {

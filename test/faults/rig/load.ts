@@ -3,9 +3,8 @@
  * activator. POST, so that none of them may be processed twice.
  */
 import { Agent, request } from "node:http";
-import { REQUEST_ID } from "./container.ts";
 import type { Ledger } from "./ledger.ts";
-import { CALLER_PATIENCE_MS, HOST } from "./settings.ts";
+import { CALLER_PATIENCE_MS, HOST, REQUEST_ID } from "./settings.ts";
 
 const BODY = "what the container works on";
 const TICK_MS = 10;

@@ -11,10 +11,9 @@ import { fileURLToPath } from "node:url";
 import { signToken } from "../../support/activator-stub-pod.ts";
 import { Container } from "./container.ts";
 import type { ContainerEvents } from "./container.ts";
-import { NAMESPACE, POD_CAPACITY, SECRET } from "./settings.ts";
+import { NAMESPACE, POD_CAPACITY, POD_PORT, SECRET } from "./settings.ts";
 
 const MAIN = fileURLToPath(new URL("../../../queue-proxy/main.ts", import.meta.url));
-export const POD_PORT = 8_012;
 let made = 0;
 
 export interface PodOptions {

@@ -10,6 +10,10 @@ export const ACTIVATORS = 2;
 export const RATE = 40;
 /** Longest wait of a caller; no request of a run may need it. */
 export const CALLER_PATIENCE_MS = 40_000;
+/** Port of every sidecar, each on an address of its own. */
+export const POD_PORT = 8_012;
+/** Header that names a request on its whole way. */
+export const REQUEST_ID = "x-fault-id";
 export const SECRET = "a-secret-of-this-run";
 export const HOST = "faulty.default.localhost";
 export const NAMESPACE = "default";

@@ -3,12 +3,14 @@
  * the containers. A fault changes it; the world counts what that did.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { createStore } from "../../../store/store.ts";
 import type { StoreHandle } from "../../../store/store.ts";
 import { revisionConfig } from "../../support/activator-bench.ts";
 import { eventually } from "../../support/eventually.ts";
 import { idleBesideWaiting } from "../../support/idle-beside-waiting.ts";
 import type { IdleBesideWaiting } from "../../support/idle-beside-waiting.ts";
+import type { DeliveryMessage } from "../preload/note-deliveries.ts";
 import { startActivator } from "./activator-process.ts";
 import type { ActivatorProcess } from "./activator-process.ts";
 import { Ledger } from "./ledger.ts";
@@ -19,6 +21,7 @@ import { makeRunFolder } from "./run-folder.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { CALLER_PATIENCE_MS, NAMESPACE, REVISION, REVISION_NAME, SERVICE } from "./settings.ts";
 
+const NOTE_DELIVERIES = fileURLToPath(new URL("../preload/note-deliveries.ts", import.meta.url));
 const PREFIX = "faults:";
 const START_MS = 30_000;
 const SETTLE_MS = 20_000;
@@ -73,13 +76,17 @@ export class World {
     this.#names += 1;
     const activator = await startActivator({
       name: `a${this.#names}`,
-      preload,
+      preload: [NOTE_DELIVERIES, ...preload],
       env: {
         PILOTLIGHT_STORE_URL: this.#url,
         PILOTLIGHT_STORE_PREFIX: PREFIX,
         PILOTLIGHT_RUN_FOLDER: this.folder.path,
         PILOTLIGHT_LOG_LEVEL: process.env["PILOTLIGHT_LOG_LEVEL"] ?? "silent",
       },
+    });
+    activator.child.on("message", (message) => {
+      const { type, id } = message as Partial<DeliveryMessage>;
+      if (type === "delivered" && id !== undefined) this.ledger.delivered(id);
     });
     this.activators.push(activator);
     this.#spread();

@@ -191,6 +191,22 @@ describe("quarantine", () => {
     expect(targetsByState).toMatchObject({ quarantined: 2, suspected: 6, ready: 0 });
   });
 
+  test("T7: one refused and then silent is deleted by the next refusal, whatever the bound says", async () => {
+    const rig = await newRig().start();
+    for (const uid of ["a", "b"]) {
+      await rig.report(uid);
+      await rig.store.reportEvidence(REVISION, uid, "", "connect-failed");
+    }
+    // The second one is beyond the bound. An activator near a broken network may refuse it for ever.
+    await rig.store.reportEvidence(REVISION, "b", "", "connect-failed");
+    expect(await rig.state("b")).toBe("suspected");
+    await rig.store.reportEvidence(REVISION, "b", "", "push-lost");
+    expect(await rig.state("b")).toBe("suspected");
+    await rig.store.reportEvidence(REVISION, "b", "", "connect-failed");
+    expect(await rig.state("b")).toBe("deleted");
+    expect(await rig.report("b")).toMatchObject({ kind: "accepted", state: "ready" });
+  });
+
   test("a flapping target goes to quarantine when it says ready once more", async () => {
     const rig = await newRig().start({ flapThreshold: 2 });
     for (const state of ["ready", "unready", "ready", "unready"] as const) {
