@@ -67,7 +67,7 @@ const VERIFY_MS = 30_000;
 const ORPHANS_MS = 30_000;
 /** With a wake per queued request, one look per this time is enough once a first one was had. */
 const WAKE_SPACING_MS = 100;
-const CONCURRENCY = 64;
+const CONCURRENCY = 128;
 
 export function createAutoscaler(options: AutoscalerOptions): Autoscaler {
   return new Controller(options);

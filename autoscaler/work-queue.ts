@@ -28,6 +28,10 @@ interface Delayed {
 export class WorkQueue<K> {
   readonly #options: WorkQueueOptions<K>;
   readonly #waiting = new Set<K>();
+  /** The same in order, from `#next` on, with keys that were forgotten meanwhile: taking the first of
+      a set that shrinks at its front costs more the longer it was. */
+  #order: K[] = [];
+  #next = 0;
   readonly #running = new Set<K>();
   readonly #again = new Set<K>();
   readonly #delayed = new Map<K, Delayed>();
@@ -57,7 +61,10 @@ export class WorkQueue<K> {
     if (this.#stopped) return;
     this.#cancelDelay(key);
     if (this.#running.has(key)) this.#again.add(key);
-    else this.#waiting.add(key);
+    else if (!this.#waiting.has(key)) {
+      this.#waiting.add(key);
+      this.#order.push(key);
+    }
     this.#pump();
   }
 
@@ -86,6 +93,8 @@ export class WorkQueue<K> {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#waiting.clear();
+    this.#order = [];
+    this.#next = 0;
     this.#again.clear();
     for (const key of this.#delayed.keys()) this.#cancelDelay(key);
     if (this.#running.size === 0) return;
@@ -108,12 +117,16 @@ export class WorkQueue<K> {
   }
 
   #pump(): void {
-    for (const key of this.#waiting) {
-      if (this.#running.size >= this.#options.concurrency) return;
-      this.#waiting.delete(key);
+    while (this.#next < this.#order.length && this.#running.size < this.#options.concurrency) {
+      const key = this.#order[this.#next];
+      this.#next += 1;
+      if (key === undefined || !this.#waiting.delete(key)) continue;
       this.#running.add(key);
       void this.#runOne(key);
     }
+    if (this.#next < this.#order.length) return;
+    this.#order = [];
+    this.#next = 0;
   }
 
   async #runOne(key: K): Promise<void> {

@@ -13,11 +13,14 @@ import { createCompletion } from "./commands/completion.ts";
 import { deleteCommand } from "./commands/delete.ts";
 import { demo } from "./commands/demo.ts";
 import { describe } from "./commands/describe.ts";
+import { explain } from "./commands/explain.ts";
 import { doctor } from "./commands/doctor.ts";
 import { createHelp } from "./commands/help.ts";
 import { invoke } from "./commands/invoke.ts";
 import { logs } from "./commands/logs.ts";
 import { ls } from "./commands/ls.ts";
+import { plan } from "./commands/plan.ts";
+import { simulate } from "./commands/simulate.ts";
 import { top } from "./commands/top.ts";
 import { up } from "./commands/up.ts";
 import { version } from "./commands/version.ts";
@@ -34,6 +37,9 @@ const PLAIN: readonly Command[] = [
   invoke,
   logs,
   describe,
+  explain,
+  simulate,
+  plan,
   doctor,
   createCompletion(() => COMMANDS),
   version,

@@ -51,7 +51,7 @@ export interface Keys {
 }
 
 /** Lists kept at most; a bound, since revisions come and go. */
-const MOST_CACHED = 4_096;
+const MOST_CACHED = 32_768;
 
 export function createKeys(prefix: string): Keys {
   const lists = new Map<readonly KeyName[], Map<RevisionKey, readonly string[]>>();

@@ -94,7 +94,8 @@ export function runWorkload(workload: Workload, annotations: Annotations): Scali
 /** Cluster defaults for `simulate` and `plan`. */
 export { PLATFORM_DEFAULTS as SIMULATED_DEFAULTS };
 
-function changedOnly(chosen: Annotations, present: Annotations): Annotations {
+/** Of chosen knobs those whose value is not what holds without them: in `present`, or by default. */
+export function changedOnly(chosen: Annotations, present: Annotations = {}): Annotations {
   const isNews = ({ key }: Knob): boolean =>
     chosen[key] !== (present[key] ?? UNSET[key.slice(key.indexOf("/") + 1)]);
   return Object.fromEntries(KNOBS.pilot.filter(isNews).map(({ key }) => [key, chosen[key] ?? ""]));
