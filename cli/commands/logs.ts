@@ -76,7 +76,9 @@ async function logSource(
       `There is no service and no pod ${name}. \`pilotlight ls\` lists services.`,
     );
   }
-  const pod = `${escaped(service.name)}-\\d{5,}-[0-9a-f]{5}`;
+  // A file may give revisions names of its own; older ones may be forgotten, their logs not yet.
+  const own = service.revisions.map((revision) => escaped(revision.name));
+  const pod = `(?:${[`${escaped(service.name)}-\\d{5,}`, ...own].join("|")})-[0-9a-f]{5}`;
   return { folder, single: false, pattern: new RegExp(`^(${pod})\\.${suffix}\\.log$`) };
 }
 

@@ -1,51 +1,25 @@
 /** The command line against a running platform, as real processes. */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RunRecord } from "../../common/contracts/local-run.ts";
 import type { ServiceSummary } from "../../local/platform-types.ts";
 import { isAlive } from "../../local/process-groups.ts";
+import { startCli } from "../support/cli.ts";
+import type { CliResult, CliRun } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { APP } from "../support/local-pods.ts";
 
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const SOON = { timeoutMs: 30_000 };
 
-interface Result {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-interface Running {
-  readonly child: ChildProcess;
-  readonly text: () => Result;
-  readonly done: Promise<Result>;
-}
-
 let folder = "";
-let up: Running;
+let up: CliRun;
 
-function start(args: readonly string[], cwd = folder): Running {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    cwd,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let out = "";
-  let err = "";
-  child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
-  const text = (): Result => ({ code: child.exitCode, out, err });
-  const done = new Promise<Result>((resolve) => child.once("close", () => resolve(text())));
-  return { child, text, done };
-}
+const start = (args: readonly string[]): CliRun => startCli(folder, args);
 
-const pilotlight = (...args: string[]): Promise<Result> => start(args).done;
+const pilotlight = (...args: string[]): Promise<CliResult> => start(args).done;
 
 const run = async (): Promise<RunRecord> =>
   JSON.parse(await readFile(join(folder, ".pilotlight/run/run.json"), "utf8")) as RunRecord;

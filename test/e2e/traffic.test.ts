@@ -58,6 +58,11 @@ async function greet(host = HOST, path = "/"): Promise<string> {
 const revision = (name: string) =>
   platform.services()[0]?.revisions.find((candidate) => candidate.name === name);
 
+async function busyOn(name: string): Promise<boolean> {
+  const figures = await platform.routing.readFigures(`default/${name}`, { record: false });
+  return figures.busy > 0;
+}
+
 const shares = (): string =>
   (platform.services()[0]?.revisions ?? [])
     .map(({ name, percent }) => `${name.at(-1)}:${percent}`)
@@ -90,7 +95,7 @@ describe("traffic of two revisions", () => {
   it("is split 80 to 20, and a tag has a host of its own", async () => {
     const traffic = `  traffic:
     - { revisionName: shop-00001, percent: 80, tag: old }
-    - { latestRevision: true, percent: 20 }
+    - { latestRevision: true, percent: 20, tag: next }
 `;
     await write({ greeting: "two", traffic });
     await eventually(() => shares() === "1:80 2:20", SOON);
@@ -109,9 +114,13 @@ describe("traffic of two revisions", () => {
 
   it("goes back by an edit, and the revision without traffic goes to zero", async () => {
     const traffic = "  traffic: [{ revisionName: shop-00001, percent: 100 }]\n";
+    const slow = greet("next-shop.default.localhost", "/?ms=6000");
+    await eventually(() => busyOn("shop-00002"), SOON);
     await write({ greeting: "two", traffic });
     await eventually(() => shares() === "1:100 2:0", SOON);
     await eventually(() => revision("shop-00002")?.pods.length === 0, SOON);
+    // What ran on it ended in peace.
+    expect(await slow).toBe("two");
     expect(await greet()).toBe("one");
     // service-min-scale follows the traffic.
     expect(revision("shop-00001")?.pods.length).toBeGreaterThan(0);
