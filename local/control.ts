@@ -23,8 +23,11 @@ export interface Control {
   readonly socket: string;
 }
 
-export async function startControl(serving: Serving, paths: readonly string[]): Promise<Control> {
-  const { base, book, pods, statuses } = serving;
+/** Loads the services, and from now on their changes. */
+export async function openSources(
+  { base, book }: Serving,
+  paths: readonly string[],
+): Promise<ServiceSources> {
   const loader = new Loader({
     book,
     hostEnv: base.env,
@@ -34,6 +37,11 @@ export async function startControl(serving: Serving, paths: readonly string[]): 
   const sources = new ServiceSources(loader);
   await sources.apply(paths);
   base.stops.add("file watch", () => sources.close());
+  return sources;
+}
+
+export async function startControl(serving: Serving, sources: ServiceSources): Promise<Control> {
+  const { base, book, pods, statuses } = serving;
   await serving.routes.write();
   const autoscaler = createAutoscaler({
     store: base.store.store,

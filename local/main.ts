@@ -8,7 +8,7 @@ import { systemClock } from "../foundation/clock.ts";
 import { createLogger } from "../foundation/logger.ts";
 import type { Logger } from "../foundation/logger.ts";
 import { openBase } from "./base.ts";
-import { startControl } from "./control.ts";
+import { openSources, startControl } from "./control.ts";
 import type { Control } from "./control.ts";
 import { DEFAULT_PORT, DEFAULT_RUN_FOLDER, DEFAULT_STOP_GRACE_MS } from "./defaults.ts";
 import { PlatformEvents } from "./platform-events.ts";
@@ -69,6 +69,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   const stops = new StopList(logger);
   if (options.onEvent !== undefined) events.listen(options.onEvent);
   try {
+    const port = await claimPort(options.port ?? DEFAULT_PORT);
     const base = await openBase({
       runFolder: options.runFolder ?? DEFAULT_RUN_FOLDER,
       env: options.env ?? process.env,
@@ -79,11 +80,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     log.moveTo(base.folder);
     stops.add("log", () => log.close());
     const serving = openServing(base, {
-      port: await claimPort(options.port ?? DEFAULT_PORT),
+      port,
       activatorCount: options.activatorCount ?? DEFAULT_ACTIVATORS,
     });
+    // Before the activators listen: who asks in the first moment must not hear that there is no
+    // such service.
+    const sources = await openSources(serving, options.files);
     await startServing(serving);
-    const control = await startControl(serving, options.files);
+    const control = await startControl(serving, sources);
     const urls = await announce(serving, control, options.dashboardPort ?? null);
     return platformOf(serving, control, urls);
   } catch (error) {
