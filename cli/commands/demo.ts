@@ -23,7 +23,11 @@ export const demo: Command = {
   examples: ["pilotlight demo", "pilotlight demo --json demo.json"],
   run: async (context) => {
     const abort = new AbortController();
-    const off = context.onSignal(() => abort.abort());
+    const off = context.onSignal(() => {
+      // A second one: even the end takes too long. The watchdog clears away what is left.
+      if (abort.signal.aborted) process.exit(EXIT.failure);
+      abort.abort();
+    });
     const jsonFile = context.options.text("json");
     try {
       // Loads the whole platform, which the other commands start without.

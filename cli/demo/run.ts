@@ -2,7 +2,8 @@
  * The whole demo: platform up, four acts, summary, platform down. Ctrl-C at any moment ends the
  * act that runs, stops everything and still writes the report, marked incomplete.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ColdStartRecord } from "../../common/contracts/channels.ts";
@@ -33,9 +34,10 @@ export interface DemoOptions {
 
 export async function runDemo(options: DemoOptions): Promise<number> {
   const builder = new ReportBuilder("demo");
-  const folder = await mkdtemp(join(tmpdir(), "pilotlight-demo-"));
+  const folder = join(tmpdir(), `pilotlight-demo-${randomUUID().slice(0, 8)}`);
   try {
-    const report = await perform(options, builder, join(folder, "run"));
+    // Made by the platform: when this process is killed, its watchdog clears it away.
+    const report = await perform(options, builder, folder);
     if (options.jsonFile !== undefined) writeReport(report, options.jsonFile);
     return exitCodeOf(report);
   } finally {
