@@ -41,6 +41,11 @@ export const TASKS = {
   format: { steps: () => [{ args: [bin("oxfmt/bin/oxfmt"), "."] }] },
   build: { steps: () => [{ args: ["scripts/build.ts"] }] },
   "test:protocols": script("test/protocols/main.ts"),
+  /** The waits of the field reports at their full length: half an hour. */
+  "test:long": {
+    needsStore: true,
+    steps: (args) => [{ args: ["test/protocols/main.ts", "--long", ...args] }],
+  },
   report: script("bench/report-cli.ts", {}),
   "test:faults": script("test/faults/main.ts"),
   fuzz: script("test/fuzz/main.ts"),

@@ -4,11 +4,15 @@ import { connect as connectHttp2 } from "node:http2";
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from "node:http2";
 import { request } from "node:http";
 import { connect, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { CallOptions, ServiceError, StatusObject } from "@grpc/grpc-js";
 import { WebSocket } from "ws";
 import { eventually } from "../support/eventually.ts";
 import type { Target } from "./row.ts";
+
+/** For waits whose length is not what a row is about. */
+export const PATIENT = { timeoutMs: 20_000 } as const;
 
 export interface CurlResult {
   readonly code: number;
@@ -46,13 +50,13 @@ export class RawConnection {
     this.socket.write(text, "latin1");
   }
 
-  async has(mark: string, timeoutMs = 5_000): Promise<void> {
+  async has(mark: string, timeoutMs: number = PATIENT.timeoutMs): Promise<void> {
     const what = `${JSON.stringify(mark)} in ${JSON.stringify(this.received.slice(-400))}`;
     await eventually(() => this.received.includes(mark), { timeoutMs, what });
   }
 
   /** All that came until the other side ended. */
-  async over(timeoutMs = 5_000): Promise<string> {
+  async over(timeoutMs: number = PATIENT.timeoutMs): Promise<string> {
     await eventually(() => this.isOver, { timeoutMs, what: "the end of the connection" });
     this.socket.destroy();
     return this.received;
@@ -75,6 +79,12 @@ export interface HttpCall {
   readonly onInformation?: (status: number, headers: NodeJS.Dict<string | string[]>) => void;
   /** Sees each piece of the body with its arrival. */
   readonly onPiece?: (text: string, atMs: number) => void;
+}
+
+/** A row may fail before it looks at a call that it left running; that must end the row alone. */
+export function inBackground<T>(call: Promise<T>): Promise<T> {
+  call.catch(() => undefined);
+  return call;
 }
 
 /** One request by Node's client over a connection of its own. */
@@ -243,15 +253,17 @@ export class GrpcCaller {
   }
 
   /** Sends the next message only when the last has come back. */
-  async bidi(method: string, texts: readonly string[]): Promise<string[]> {
+  async bidi(method: string, texts: readonly string[], gapMs = 0): Promise<string[]> {
     const call = this.#client.makeBidiStreamRequest(`/pb.Echo/${method}`, BYTES, BYTES);
     const messages: string[] = [];
     let failure: unknown;
     call.on("data", (message: Buffer) => messages.push(String(message)));
     call.on("error", (error) => (failure = error));
     for (const [index, text] of texts.entries()) {
+      if (gapMs > 0) await pause(gapMs);
       call.write(Buffer.from(text));
       await eventually(() => messages.length === index + 1, {
+        ...PATIENT,
         what: `echo ${index + 1}: ${String(failure)}`,
       });
     }
@@ -290,15 +302,21 @@ export class WsClient {
 
   async open(): Promise<void> {
     await eventually(() => this.socket.readyState === WebSocket.OPEN, {
+      ...PATIENT,
       what: "an open WebSocket",
     });
   }
 
   async says(text: string): Promise<void> {
-    await eventually(() => this.messages.includes(text), { what: `message ${text.slice(0, 40)}` });
+    await eventually(() => this.messages.includes(text), {
+      ...PATIENT,
+      what: `message ${text.slice(0, 40)}`,
+    });
   }
 
-  async ended(timeoutMs = 5_000): Promise<{ readonly code: number; readonly ageMs: number }> {
+  async ended(
+    timeoutMs: number = PATIENT.timeoutMs,
+  ): Promise<{ readonly code: number; readonly ageMs: number }> {
     return eventually(() => this.closed, { timeoutMs, what: "the close of the WebSocket" });
   }
 }

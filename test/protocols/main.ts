@@ -2,13 +2,15 @@
  * `npm run test:protocols`: every protocol that passes, with real clients, on real processes: through
  * activator and queue-proxy, and through the queue-proxy alone. Ends with 0 only when all rows pass.
  *
- *   npm run test:protocols -- --json FILE [--only TEXT]
+ *   npm run test:protocols -- --json FILE [--only TEXT] [--long]
  */
 import { parseArgs } from "node:util";
 import { errorText } from "../../common/errors.ts";
 import { exitCodeOf, ReportBuilder, writeReport } from "../../foundation/report.ts";
+import { PACE } from "./pace.ts";
 import { PATHS } from "./row.ts";
 import type { PathName, ProtocolRow } from "./row.ts";
+import { DRAIN_ROWS } from "./rows/drain.ts";
 import { HTTP1_ROWS } from "./rows/http1.ts";
 import { HTTP2_ROWS } from "./rows/http2.ts";
 import { INTEGRITY_ROWS } from "./rows/integrity.ts";
@@ -16,16 +18,29 @@ import { STREAM_ROWS } from "./rows/streams.ts";
 import { TIMER_ROWS } from "./rows/timers.ts";
 import { Stage } from "./stage.ts";
 
-const ROW_LIMIT_MS = 90_000;
-const ROWS = [...TIMER_ROWS, ...HTTP1_ROWS, ...STREAM_ROWS, ...HTTP2_ROWS, ...INTEGRITY_ROWS];
+const ROWS = [
+  ...TIMER_ROWS,
+  ...DRAIN_ROWS,
+  ...HTTP1_ROWS,
+  ...STREAM_ROWS,
+  ...HTTP2_ROWS,
+  ...INTEGRITY_ROWS,
+];
 
-const { values } = parseArgs({ options: { json: { type: "string" }, only: { type: "string" } } });
+const { values } = parseArgs({
+  options: {
+    json: { type: "string" },
+    only: { type: "string" },
+    // Read by `pace.ts`, which the rows are made with.
+    long: { type: "boolean" },
+  },
+});
 const report = new ReportBuilder("test:protocols");
 let passed = 0;
 let failed = 0;
 
 const runs = ROWS.filter(
-  ({ row }) => values.only === undefined || row.includes(values.only),
+  ({ row }) => values.only === undefined || new RegExp(values.only).test(row),
 ).flatMap((row) =>
   PATHS.filter((path) => row.only === undefined || row.only === path).map((path) => ({
     row,
@@ -38,18 +53,26 @@ process.on("SIGTERM", () => finish());
 
 const stage = await Stage.open();
 try {
-  const waiting = runs
-    .filter(({ row }) => row.waits === true)
-    .map(({ row, path }) => runRow(row, path));
-  for (const { row, path } of runs.filter(({ row: { waits } }) => waits !== true))
-    await runRow(row, path);
-  await Promise.all(waiting);
+  await Promise.all([besideLane(), mainLane()]);
   if (!stage.isAlive) report.note("A process of the product ended during the run.");
   if (!stage.isAlive) failed += 1;
   report.complete();
 } finally {
   await stage.close();
   finish();
+}
+
+/** What waits, all at once; then what starts processes, in turn. */
+async function besideLane(): Promise<void> {
+  const waiting = runs.filter(({ row }) => row.waits === true);
+  await Promise.all(waiting.map(({ row, path }) => runRow(row, path)));
+  const starting = runs.filter(({ row }) => row.startsProcess === true);
+  for (const { row, path } of starting) await runRow(row, path);
+}
+
+async function mainLane(): Promise<void> {
+  const others = runs.filter(({ row }) => row.waits !== true && row.startsProcess !== true);
+  for (const { row, path } of others) await runRow(row, path);
 }
 
 async function runRow(row: ProtocolRow, path: PathName): Promise<void> {
@@ -75,8 +98,8 @@ async function withinLimit(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
-      () => reject(new Error(`not done in ${ROW_LIMIT_MS / 1_000} s`)),
-      ROW_LIMIT_MS,
+      () => reject(new Error(`not done in ${PACE.rowLimitMs / 1_000} s`)),
+      PACE.rowLimitMs,
     );
   });
   try {

@@ -4,7 +4,15 @@ import type { Stage } from "./stage.ts";
 export const PATHS = ["activator+queue-proxy", "queue-proxy"] as const;
 export type PathName = (typeof PATHS)[number];
 
-export type ServiceName = "web" | "limits" | "grpc" | "zero" | "late";
+export type ServiceName =
+  | "web"
+  | "limits"
+  | "sockets"
+  | "grpc"
+  | "zero"
+  | "empty"
+  | "late"
+  | "loading";
 
 /** Where a client connects for a service, and what it says the service is. */
 export interface Target {
@@ -27,6 +35,8 @@ export interface ProtocolRow {
   readonly only?: PathName;
   /** Runs beside the others, because it mostly waits. */
   readonly waits?: boolean;
+  /** Starts processes of the product: beside the others too, but one at a time, and after those that wait. */
+  readonly startsProcess?: boolean;
   /** Throws when what comes is not what should. */
   run(place: Place): Promise<void>;
 }

@@ -16,21 +16,26 @@ import { startSidecar } from "../support/queue-proxy-process.ts";
 import type { SidecarProcess } from "../support/queue-proxy-process.ts";
 import { startValkey } from "../support/valkey.ts";
 import type { ValkeyServer } from "../support/valkey.ts";
+import { PACE } from "./pace.ts";
 import { H2cContainer } from "./containers/h2c.ts";
 import { Http1Container } from "./containers/http1.ts";
+import { h2, http, PATIENT } from "./clients.ts";
+import { PATHS } from "./row.ts";
 import type { PathName, Place, ServiceName, Target } from "./row.ts";
 
 const MAIN = fileURLToPath(new URL("../../activator/main.ts", import.meta.url));
 
 /** Of `limits`: short enough for a proof, long enough for a busy machine. */
-export const LIMITS = { startMs: 1_000, idleMs: 2_000, totalMs: 6_000 } as const;
+export const LIMITS = { startMs: 2_000, idleMs: 3_000, totalMs: 8_000 } as const;
+/** By how much a busy machine may be late; no row is about less. */
+export const LATENESS_MS = 4_000;
 /** How long a request for `zero` waits for a pod that never comes. */
 export const ACTIVATION_LIMIT_MS = 1_500;
 
 interface ServicePlan {
   readonly config: Partial<RevisionConfig>;
   readonly env: Readonly<Record<string, string>>;
-  readonly container: "http1" | "h2c";
+  readonly container: "http1" | "h2c" | "loading";
   /** Pods that stand from the start. */
   readonly pods: 0 | 1;
 }
@@ -38,7 +43,12 @@ interface ServicePlan {
 const SECONDS = (ms: number): string => String(ms / 1_000);
 
 const PLANS: Readonly<Record<ServiceName, ServicePlan>> = {
-  web: { config: {}, env: {}, container: "http1", pods: 1 },
+  web: {
+    config: { timeoutMs: 600_000 },
+    env: { REVISION_TIMEOUT_SECONDS: "600" },
+    container: "http1",
+    pods: 1,
+  },
   limits: {
     config: {
       responseStartTimeoutMs: LIMITS.startMs,
@@ -49,6 +59,15 @@ const PLANS: Readonly<Record<ServiceName, ServicePlan>> = {
       REVISION_RESPONSE_START_TIMEOUT_SECONDS: SECONDS(LIMITS.startMs),
       REVISION_IDLE_TIMEOUT_SECONDS: SECONDS(LIMITS.idleMs),
       REVISION_TIMEOUT_SECONDS: SECONDS(LIMITS.totalMs),
+    },
+    container: "http1",
+    pods: 1,
+  },
+  sockets: {
+    config: { responseStartTimeoutMs: PACE.startLimitMs, timeoutMs: 3_600_000 },
+    env: {
+      REVISION_RESPONSE_START_TIMEOUT_SECONDS: SECONDS(PACE.startLimitMs),
+      REVISION_TIMEOUT_SECONDS: "3600",
     },
     container: "http1",
     pods: 1,
@@ -65,6 +84,13 @@ const PLANS: Readonly<Record<ServiceName, ServicePlan>> = {
     container: "http1",
     pods: 0,
   },
+  empty: { config: {}, env: {}, container: "http1", pods: 0 },
+  loading: {
+    config: {},
+    env: {},
+    container: "loading",
+    pods: 0,
+  },
   late: { config: {}, env: {}, container: "http1", pods: 0 },
 };
 
@@ -73,6 +99,8 @@ export const SERVICES = Object.keys(PLANS) as readonly ServiceName[];
 export class Stage {
   readonly web: Http1Container;
   readonly grpc: H2cContainer;
+  /** Of `loading`: listens at once, and is told when it may be ready. */
+  readonly loading: Http1Container;
   readonly #valkey: ValkeyServer;
   readonly #bench: ActivatorBench;
   readonly #sidecars = new Map<ServiceName, SidecarProcess>();
@@ -80,19 +108,27 @@ export class Stage {
   #dataUrl = new URL("http://127.0.0.1");
   #push = "";
 
-  private constructor(valkey: ValkeyServer, containers: [Http1Container, H2cContainer]) {
+  private constructor(
+    valkey: ValkeyServer,
+    containers: [Http1Container, H2cContainer, Http1Container],
+  ) {
     this.#valkey = valkey;
-    [this.web, this.grpc] = containers;
+    [this.web, this.grpc, this.loading] = containers;
     this.#bench = new ActivatorBench(valkey.url, valkey.freshPrefix());
   }
 
   static async open(): Promise<Stage> {
-    const containers = [await Http1Container.start(), await H2cContainer.start()] as const;
+    const containers = [
+      await Http1Container.start(),
+      await H2cContainer.start(),
+      await Http1Container.start(),
+    ] as const;
     const stage = new Stage(await startValkey(), [...containers]);
     await stage.#configure();
     await stage.#startActivator();
     const ready = SERVICES.filter((name) => PLANS[name].pods > 0);
     await Promise.all(ready.map((name) => stage.startPod(name)));
+    await stage.#warmUp(ready);
     return stage;
   }
 
@@ -113,10 +149,41 @@ export class Stage {
     return children.every((child) => child?.exitCode === null && child.signalCode === null);
   }
 
+  /** Sources are read and connections made before a row is timed. */
+  async #warmUp(services: readonly ServiceName[]): Promise<void> {
+    for (const path of PATHS) {
+      for (const service of services) {
+        const target = this.#target(path, service);
+        const call = PLANS[service].container === "h2c" ? h2 : http;
+        await eventually(async () => (await call(target, "/echo")).status === 200, PATIENT);
+      }
+    }
+  }
+
+  /** A pod that activators know and lease; ready when it is said to be. */
   async startPod(service: ServiceName): Promise<void> {
-    const { container, env } = PLANS[service];
-    const userPort = container === "h2c" ? this.grpc.port : this.web.port;
-    const sidecar = await startSidecar({
+    const sidecar = await this.startSidecar(service);
+    this.#sidecars.set(service, sidecar);
+    const token = await signToken(SECRET, sidecar.uid);
+    writeFileSync(join(sidecar.podRoot, "var/run/secrets/tokens/pilotlight"), token);
+    this.#bench.writePod(podRecord(service, sidecar));
+    sidecar.setActivators([this.#push]);
+    const what = `${service} ready`;
+    await eventually(() => this.#isReady(service), { timeoutMs: 20_000, everyMs: 20, what });
+  }
+
+  /** A queue-proxy of its own that no activator knows; its row stops it. */
+  startSidecar(service: ServiceName, env: Record<string, string> = {}): Promise<SidecarProcess> {
+    const plan = PLANS[service];
+    const userPort = this.#containerOf(service).port;
+    const probe = {
+      httpGet: { path: "/ready", port: userPort, host: "127.0.0.1", scheme: "HTTP" },
+    };
+    const readiness =
+      plan.container === "loading"
+        ? { SERVING_READINESS_PROBE: JSON.stringify({ ...probe, successThreshold: 1 }) }
+        : {};
+    return startSidecar({
       userPort,
       env: {
         SERVING_SERVICE: service,
@@ -124,15 +191,26 @@ export class Stage {
         SERVING_REVISION: `${service}-00001`,
         CONTAINER_CONCURRENCY: "0",
         REVISION_TIMEOUT_SECONDS: "60",
+        ...readiness,
+        ...plan.env,
         ...env,
       },
     });
-    this.#sidecars.set(service, sidecar);
-    const token = await signToken(SECRET, sidecar.uid);
-    writeFileSync(join(sidecar.podRoot, "var/run/secrets/tokens/pilotlight"), token);
-    this.#bench.writePod(podRecord(service, sidecar));
-    sidecar.setActivators([this.#push]);
-    await eventually(() => this.#isReady(service), { timeoutMs: 20_000, what: `${service} ready` });
+  }
+
+  /** An activator beside the first, over the same store; its row stops it. */
+  async startActivator(): Promise<{ child: ChildProcess; at(service: ServiceName): Target }> {
+    const { child, dataUrl } = await this.#spawnActivator();
+    const { hostname: host, port } = new URL(dataUrl);
+    return {
+      child,
+      at: (service) => ({ host, port: Number(port), authority: hostOf(service) }),
+    };
+  }
+
+  /** Requests that wait in the store. */
+  async waiting(service: ServiceName): Promise<number> {
+    return (await this.#figures(service)).waiting;
   }
 
   async close(): Promise<void> {
@@ -140,14 +218,21 @@ export class Stage {
     this.#activator?.kill("SIGKILL");
     await this.#bench.close();
     await this.#valkey.stop();
-    await Promise.all([this.web.stop(), this.grpc.stop()]);
+    await Promise.all([this.web.stop(), this.grpc.stop(), this.loading.stop()]);
+  }
+
+  #containerOf(service: ServiceName): { readonly port: number } {
+    const { container } = PLANS[service];
+    if (container === "h2c") return this.grpc;
+    return container === "loading" ? this.loading : this.web;
   }
 
   async #isReady(service: ServiceName): Promise<boolean> {
-    const figures = await this.#bench.store.readFigures(`default/${service}-00001`, {
-      record: false,
-    });
-    return figures.targetsByState.ready > 0;
+    return (await this.#figures(service)).targetsByState.ready > 0;
+  }
+
+  #figures(service: ServiceName): ReturnType<ActivatorBench["store"]["readFigures"]> {
+    return this.#bench.store.readFigures(`default/${service}-00001`, { record: false });
   }
 
   async #configure(): Promise<void> {
@@ -174,18 +259,23 @@ export class Stage {
   }
 
   async #startActivator(): Promise<void> {
+    const { child, dataUrl, push } = await this.#spawnActivator();
+    this.#activator = child;
+    this.#dataUrl = new URL(dataUrl);
+    this.#push = push;
+  }
+
+  async #spawnActivator(): Promise<{ child: ChildProcess; dataUrl: string; push: string }> {
     const child = spawn(process.execPath, [MAIN], {
       env: { ...process.env, ...this.#bench.environment },
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
-    this.#activator = child;
-    const message = await new Promise<{ dataUrl: string; push: string }>((resolve, reject) => {
+    const said = await new Promise<{ dataUrl: string; push: string }>((resolve, reject) => {
       // The activator's own announcement, whose form its process test checks.
-      child.once("message", (said) => resolve(said as { dataUrl: string; push: string }));
+      child.once("message", (message) => resolve(message as { dataUrl: string; push: string }));
       child.once("exit", (code) => reject(new Error(`The activator ended with ${code}`)));
     });
-    this.#dataUrl = new URL(message.dataUrl);
-    this.#push = message.push;
+    return { child, ...said };
   }
 
   #target(path: PathName, service: ServiceName): Target {

@@ -31,7 +31,7 @@ export interface SidecarProcess {
   readonly output: () => string;
   setActivators(endpoints: readonly string[]): void;
   /** A request to the data port, leased to this pod unless the headers say otherwise. */
-  request(path: string, options?: CallOptions): Promise<Answer>;
+  readonly request: (path: string, options?: CallOptions) => Promise<Answer>;
   /** The exit code, or the signal that ended it. */
   exited(): Promise<number | NodeJS.Signals | null>;
   /** Starts it again in the same pod, after it exited. */

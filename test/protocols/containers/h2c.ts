@@ -1,5 +1,5 @@
 /** The h2c container of the proof: gRPC by hand on streams, an echo, and sessions that can be left. */
-import { constants, createServer } from "node:http2";
+import { createServer } from "node:http2";
 import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { IncomingHttpHeaders } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -10,8 +10,7 @@ const INTERNAL = 13;
 
 export class H2cContainer {
   readonly hits = new Map<string, number>();
-  running = 0;
-  aborted = 0;
+  readonly #running = new Map<string, number>();
   readonly #server: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
 
@@ -35,6 +34,11 @@ export class H2cContainer {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** Streams of a path that are open now. */
+  runningOf(path: string): number {
+    return this.#running.get(path) ?? 0;
+  }
+
   /** A graceful restart: the peers are told to go, what runs is finished. */
   goAway(): void {
     for (const session of this.#sessions) session.close();
@@ -48,11 +52,10 @@ export class H2cContainer {
   #onStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const path = String(headers[":path"]).split("?", 1)[0] ?? "";
     this.hits.set(path, (this.hits.get(path) ?? 0) + 1);
-    this.running += 1;
+    this.#running.set(path, this.runningOf(path) + 1);
     stream.on("error", () => undefined);
     stream.on("close", () => {
-      this.running -= 1;
-      if (stream.rstCode === constants.NGHTTP2_CANCEL) this.aborted += 1;
+      this.#running.set(path, this.runningOf(path) - 1);
     });
     if (path.startsWith("/pb.Echo/")) serveGrpc(stream, headers, path);
     else servePlain(stream, headers, path);

@@ -16,11 +16,10 @@ const PIECE = Buffer.alloc(65_536, 97);
 export class Http1Container {
   /** Requests by path. */
   readonly hits = new Map<string, number>();
-  /** Requests now, and those whose caller left. */
-  running = 0;
+  /** Requests whose caller left. */
   aborted = 0;
-  /** Bytes received by `/sink`, and the most of a response that lay unsent in `/flood`. */
-  sunk = 0;
+  /** Loading: `/ready` is 503 and everything else 400. */
+  isLoading = false;
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true, autoPong: true });
 
@@ -66,13 +65,16 @@ export class Http1Container {
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const url = new URL(request.url ?? "/", "http://c");
     this.hits.set(url.pathname, this.hitsOf(url.pathname) + 1);
-    this.running += 1;
     response.once("close", () => {
-      this.running -= 1;
       if (!response.writableFinished) this.aborted += 1;
     });
     request.on("error", () => undefined);
     response.on("error", () => undefined);
+    if (this.isLoading) {
+      response.writeHead(url.pathname === "/ready" ? 503 : 400);
+      response.end("model not ready\n");
+      return;
+    }
     const serve = ROUTES.get(url.pathname) ?? echo;
     Promise.resolve(serve.call(this, request, response, url)).catch(() => response.destroy());
   }
@@ -187,7 +189,6 @@ const ROUTES = new Map<string, (this: Http1Container, ...args: Parameters<Serve>
     async function (this: Http1Container, request, response) {
       let length = 0;
       for await (const chunk of request) length += (chunk as Buffer).length;
-      this.sunk += length;
       response.end(String(length));
     },
   ],

@@ -5,7 +5,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../../support/eventually.ts";
-import { curl, http, RawConnection } from "../clients.ts";
+import { curl, http, inBackground, PATIENT, RawConnection } from "../clients.ts";
 import type { Place, ProtocolRow } from "../row.ts";
 
 const FIVE_MB = 5_000_000;
@@ -194,7 +194,7 @@ export const HTTP1_ROWS: readonly ProtocolRow[] = [
       ]);
       const [status, sent, seconds] = stdout.split(" ").map(Number);
       assert.deepEqual([status, sent], [200, FIVE_MB]);
-      assert.ok((seconds ?? 9) < 0.9, `took ${seconds} s`);
+      assert.ok((seconds ?? 9) < 0.95, `took ${seconds} s`);
     },
   },
   {
@@ -210,7 +210,7 @@ export const HTTP1_ROWS: readonly ProtocolRow[] = [
       ]);
       const [status, sent, seconds] = stdout.split(" ").map(Number);
       assert.deepEqual([status, sent], [413, 0]);
-      assert.ok((seconds ?? 9) < 0.9, `took ${seconds} s`);
+      assert.ok((seconds ?? 9) < 0.95, `took ${seconds} s`);
     },
   },
   {
@@ -250,7 +250,7 @@ export const HTTP1_ROWS: readonly ProtocolRow[] = [
         `PUT /echo HTTP/1.1\r\nHost: ${target.authority}\r\nExpect: 100-continue\r\nContent-Length: 5\r\nConnection: close\r\n\r\n`,
       );
       const before = performance.now();
-      const starting = place.stage.startPod("late");
+      const starting = inBackground(place.stage.startPod("late"));
       await eventually(() => connection.received !== "" || performance.now() - before > 150);
       assert.equal(connection.received, "", "an answer before there was a pod");
       await connection.has("100 Continue", 20_000);
@@ -277,7 +277,6 @@ export const HTTP1_ROWS: readonly ProtocolRow[] = [
         }
       });
       await Promise.all(lanes);
-      await eventually(() => place.stage.web.running <= 3, { what: "no request left" });
     },
   },
   {
@@ -322,9 +321,9 @@ export const HTTP1_ROWS: readonly ProtocolRow[] = [
       const calls = controllers.map(({ signal }) =>
         http(place.at("web"), "/sleep?ms=20000", { signal }).catch(() => undefined),
       );
-      await eventually(() => web.hitsOf("/sleep") - hits === 20);
+      await eventually(() => web.hitsOf("/sleep") - hits >= 20, PATIENT);
       for (const controller of controllers) controller.abort();
-      await eventually(() => web.aborted - before === 20, { timeoutMs: 1_000, what: "20 aborts" });
+      await eventually(() => web.aborted - before >= 20, { timeoutMs: 1_000, what: "20 aborts" });
       await Promise.all(calls);
     },
   },
