@@ -10,7 +10,13 @@ import type { Tally } from "./tally.ts";
 import { isSuccess } from "./tally.ts";
 import type { Terminal } from "./terminal.ts";
 import { bar } from "./terminal.ts";
-import { drawWaterfall, formatMs, percentile, platformShareMs } from "./waterfall.ts";
+import {
+  drawWaterfall,
+  formatMs,
+  percentile,
+  platformShareMs,
+  waterfallLegend,
+} from "./waterfall.ts";
 
 export interface Stage {
   readonly platform: DemoPlatform;
@@ -34,6 +40,8 @@ const OCR_CALLERS = 10;
 const STREAMS = 6;
 const ZERO_LIMIT_MS = 60_000;
 const LOOK_EVERY_MS = 100;
+/** Of a timeline: its bar at most, at least, and what stands beside the bar. */
+const TIMELINE = { mostColumns: 52, leastColumns: 12, besideColumns: 24 };
 
 /** One first request to each small service, all at once; then each start as a timeline. */
 export async function fromZero(stage: Stage): Promise<void> {
@@ -56,7 +64,9 @@ export async function fromZero(stage: Stage): Promise<void> {
   for (const [index, { service, path }] of calls.entries()) {
     const result = results[index];
     if (result === undefined) continue;
-    terminal.settle(`${mark(stage, result)} GET ${service}${path}: ${words(result)}`);
+    terminal.settle(
+      `${mark(stage, result)} GET ${hostOf(stage, service)}${path}: ${words(result)}`,
+    );
     await showStart(stage, service);
   }
 }
@@ -104,11 +114,12 @@ export async function scaleOut(stage: Stage): Promise<void> {
     clearInterval(progress),
   );
   terminal.settle(
-    `${bar(done, OCR_PAGES)} ${done}/${OCR_PAGES} pages, up to ${counts.largest("ocr")} pods; ` +
-      `answer after ${formatMs(percentile(times, 0.5))} (median), ${formatMs(percentile(times, 0.95))} (p95)`,
+    `${bar(done, OCR_PAGES)} ${done}/${OCR_PAGES} pages, up to ${counts.largest("ocr")} pods`,
   );
-  if (sample !== "")
-    terminal.line(`  first line that the model read: ${terminal.paint.cyan(sample)}`);
+  terminal.line(
+    `  answers after ${formatMs(percentile(times, 0.5))} (median) and ${formatMs(percentile(times, 0.95))} (p95)`,
+  );
+  if (sample !== "") terminal.line(`  the first line that it read: ${terminal.paint.cyan(sample)}`);
   await showStart(stage, "ocr");
 }
 
@@ -145,8 +156,10 @@ export async function streams(stage: Stage): Promise<void> {
     0.5,
   );
   terminal.settle(
-    `${results.filter(isSuccess).length} of ${STREAMS} streams complete, ${chunks} pieces; ` +
-      `first byte after ${formatMs(first)}, whole answer after ${formatMs(whole)} (medians)`,
+    `${results.filter(isSuccess).length} of ${STREAMS} streams complete, ${chunks} pieces`,
+  );
+  terminal.line(
+    `  first byte after ${formatMs(first)}, whole answer after ${formatMs(whole)} (medians)`,
   );
 }
 
@@ -185,7 +198,7 @@ interface Sending {
 async function send(stage: Stage, sending: Sending): Promise<CallResult> {
   const { platform, caller, tally, signal } = stage;
   const { service, activator, path, body, contentType, onChunk } = sending;
-  const host = platform.services().find(({ name }) => name === service)?.host ?? service;
+  const host = hostOf(stage, service);
   const own = activator === undefined ? undefined : platform.activatorUrls[activator];
   const result = await caller.call({
     via: own ?? platform.ingressUrl,
@@ -202,6 +215,10 @@ async function send(stage: Stage, sending: Sending): Promise<CallResult> {
   return tally.add(service, result);
 }
 
+function hostOf({ platform }: Stage, service: string): string {
+  return platform.services().find(({ name }) => name === service)?.host ?? service;
+}
+
 /** The platform's own part of a start, where the container told when it was ready. */
 export function shareOf(stage: Stage, record: ColdStartRecord): number | null {
   return platformShareMs(record, stage.containerReadyAt.get(record.requestId) ?? 0);
@@ -211,14 +228,16 @@ export function shareOf(stage: Stage, record: ColdStartRecord): number | null {
 async function showStart(stage: Stage, service: string): Promise<void> {
   const record = (await stage.platform.coldStarts(service)).at(0);
   if (record === undefined) return;
-  for (const text of drawWaterfall(record)) stage.terminal.line(`    ${text}`);
-  const share = shareOf(stage, record);
-  if (share !== null) {
-    const { dim } = stage.terminal.paint;
-    stage.terminal.line(
-      dim(`    platform ${formatMs(share)}, the rest is the container's own (▒)`),
-    );
-  }
+  const { terminal } = stage;
+  const { dim, yellow, cyan } = terminal.paint;
+  const { mostColumns, leastColumns, besideColumns } = TIMELINE;
+  const room = terminal.columns() - besideColumns;
+  const lines = drawWaterfall(record, {
+    width: Math.max(leastColumns, Math.min(mostColumns, room)),
+    paint: { platform: yellow, container: dim, answer: cyan },
+  });
+  for (const text of lines) terminal.line(`    ${text}`);
+  terminal.line(dim(`    ${waterfallLegend(shareOf(stage, record))}`));
 }
 
 function mark(stage: Stage, result: CallResult): string {

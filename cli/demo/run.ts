@@ -9,7 +9,6 @@ import { join } from "node:path";
 import type { ColdStartRecord } from "../../common/contracts/channels.ts";
 import { ReportBuilder, exitCodeOf, writeReport } from "../../foundation/report.ts";
 import type { Report } from "../../foundation/report.ts";
-import { formatTable } from "../../foundation/text-table.ts";
 import { backToZero, fromZero, scaleOut, shareOf, streams } from "./acts.ts";
 import type { Stage } from "./acts.ts";
 import { createCaller } from "./http.ts";
@@ -17,11 +16,13 @@ import { startDemoPlatform } from "./local-platform.ts";
 import type { DemoPlatform } from "./platform-view.ts";
 import { PodCounts } from "./platform-view.ts";
 import { buildReport } from "./report.ts";
+import { printSummary } from "./summary.ts";
 import { Tally } from "./tally.ts";
 import type { Terminal } from "./terminal.ts";
 import { formatMs } from "./waterfall.ts";
 
 const STOP_GRACE_MS = 3_000;
+const NEXT = "Next: `npm start -- examples/*/service.yaml` runs the same services until Ctrl-C.";
 
 export interface DemoOptions {
   readonly terminal: Terminal;
@@ -75,6 +76,7 @@ async function perform(
     terminal.live("stopping ...");
     await platform.stop(signal.aborted ? 0 : STOP_GRACE_MS);
     terminal.settle("Stopped; nothing is left running.");
+    if (!signal.aborted) terminal.line(NEXT);
   }
 }
 
@@ -102,7 +104,8 @@ function introduce({ terminal, platform }: Stage, tookMs: number): void {
       .map(({ name }) => name)
       .join(", ")}`,
   );
-  terminal.line(`  URL        ${platform.ingressUrl}, Host NAME.default.localhost`);
+  const port = new URL(platform.ingressUrl).port;
+  terminal.line(`  URLs       http://NAME.default.localhost:${port}`);
   terminal.line(`  dashboard  ${platform.dashboardUrl}`);
   terminal.line(`  store      ${platform.store}`);
 }
@@ -148,32 +151,4 @@ async function allColdStarts(platform: DemoPlatform): Promise<readonly ColdStart
     platform.services().map(({ name }) => platform.coldStarts(name)),
   );
   return records.flat().toSorted((left, right) => left.requestAt - right.requestAt);
-}
-
-function printSummary(terminal: Terminal, report: Report, troubles: readonly string[]): void {
-  terminal.heading(report.complete ? "Summary" : "Summary (cut short)");
-  const rows = (report.tables["services"] ?? []).map((entry) => [
-    String(entry["service"]),
-    String(entry["requests"]),
-    Object.entries(entry["answers"] as Record<string, number>)
-      .map(([status, count]) => `${status} x${count}`)
-      .join(", "),
-    String(entry["pods_max"]),
-    String(entry["pods_last"]),
-  ]);
-  terminal.line(formatTable(["service", "requests", "answers", "most pods", "pods now"], rows));
-  terminal.line();
-  terminal.line(
-    formatTable(
-      ["figure", "value", "unit", "verdict"],
-      report.rows.map(({ id, value, unit, verdict }) => [
-        id,
-        value === null ? "-" : String(value),
-        unit,
-        verdict,
-      ]),
-    ),
-  );
-  for (const trouble of troubles.slice(0, 10)) terminal.line(terminal.paint.yellow(`! ${trouble}`));
-  terminal.line();
 }

@@ -6,6 +6,7 @@ import type { WriteStream } from "node:tty";
 
 const QUIET_EVERY_MS = 2_000;
 const REDRAW_EVERY_MS = 100;
+const USUAL_COLUMNS = 80;
 
 export interface Terminal {
   line(text?: string): void;
@@ -14,6 +15,8 @@ export interface Terminal {
   live(text: string): void;
   /** Ends the live line, leaving this text in its place. */
   settle(text: string): void;
+  /** Width of the screen now; 80 where there is none. */
+  columns(): number;
   readonly paint: Paint;
 }
 
@@ -42,8 +45,10 @@ export function createTerminal(out: WriteStream | NodeJS.WriteStream): Terminal 
     out.write(`${text}\n`);
   };
   const paint = createPaint(colour);
+  const columns = (): number => out.columns ?? USUAL_COLUMNS;
 
   return {
+    columns,
     line,
     paint,
     heading: (text) => {
@@ -58,7 +63,7 @@ export function createTerminal(out: WriteStream | NodeJS.WriteStream): Terminal 
       lastText = text;
       if (!interactive) return void out.write(`${text}\n`);
       clear();
-      out.write(text.slice(0, Math.max(20, (out.columns ?? 80) + escapeLength(text) - 1)));
+      out.write(text.slice(0, Math.max(20, columns() + escapeLength(text) - 1)));
       liveShown = true;
     },
     settle: (text) => line(text),

@@ -27,19 +27,19 @@ describe("partsOf", () => {
   it("covers the time from request to first byte without a gap", () => {
     const parts = partsOf(record);
     expect(parts.map(({ name, fromMs, toMs }) => [name, fromMs, toMs])).toEqual([
-      ["decision", 0, 12],
-      ["process", 12, 15],
-      ["listening", 15, 115],
-      ["ready pushed", 115, 120],
-      ["dispatched", 120, 124],
-      ["first byte", 124, 130],
+      ["decide", 0, 12],
+      ["create", 12, 15],
+      ["boot", 15, 115],
+      ["load", 115, 120],
+      ["dispatch", 120, 124],
+      ["answer", 124, 130],
     ]);
   });
 
   it("skips unknown instants and never runs backwards", () => {
     const parts = partsOf({ ...record, decidedAt: null, spawnedAt: 990 });
-    expect(parts[0]).toEqual({ name: "process", fromMs: 0, toMs: 0, own: false });
-    expect(parts[1]).toMatchObject({ name: "listening", fromMs: 0, toMs: 115 });
+    expect(parts[0]).toEqual({ name: "create", fromMs: 0, toMs: 0, owner: "platform" });
+    expect(parts[1]).toMatchObject({ name: "boot", fromMs: 0, toMs: 115 });
   });
 });
 
@@ -67,10 +67,18 @@ describe("platformShareMs", () => {
 });
 
 it("draws each part inside the width", () => {
-  const lines = drawWaterfall(record, 40);
+  const lines = drawWaterfall(record, { width: 40 });
   expect(lines).toHaveLength(6);
-  for (const line of lines) expect(line.replaceAll(/[^·█▒]/g, "")).toHaveLength(40);
+  for (const line of lines) expect(line.replaceAll(/[^·█▒░]/g, "")).toHaveLength(40);
   expect(lines[2]).toContain("100 ms");
+});
+
+it("paints the block of a part, and nothing beside it", () => {
+  const mark = (text: string): string => `<${text}>`;
+  const paint = { platform: mark, container: mark, answer: mark };
+  for (const line of drawWaterfall(record, { width: 40, paint })) {
+    expect(line).toMatch(/^[a-z]+ +·*<[█▒░]+>·* +[0-9.]+ ms$/);
+  }
 });
 
 it("takes nearest-rank percentiles", () => {
