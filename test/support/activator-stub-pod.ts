@@ -54,6 +54,8 @@ export class StubPod {
   mostRunning = 0;
   aborted = 0;
   probes = 0;
+  /** Called when a request reaches the container. */
+  onRequest: (() => void) | undefined;
   /** Heads and bodies as the container saw them, newest last. */
   readonly seen: { readonly rawHeaders: readonly string[]; readonly body: string }[] = [];
   replies: PushReply[] = [];
@@ -61,6 +63,7 @@ export class StubPod {
   #server: Server;
   #sockets = new WebSocketServer({ noServer: true });
   #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #tokens = new Map<string, Promise<string>>();
   #boot = Date.now();
   #sequence = 0;
   #port = 0;
@@ -127,10 +130,17 @@ export class StubPod {
     const { secret = this.#options.secret, from = this.address, ...fields } = forged;
     this.#sequence += 1;
     const report: PushReport = { ...this.#report(kind, state), ...fields };
-    const token = await signToken(secret, this.uid);
+    const token = await this.#tokenOf(secret);
     const result = await postJson(push, report, { token, localAddress: from, agent: this.#agent });
     if (result.status === 200) this.replies.push(result.body);
     return result;
+  }
+
+  /** Signed once, as a projected token is good for long. */
+  #tokenOf(secret: string): Promise<string> {
+    const token = this.#tokens.get(secret) ?? signToken(secret, this.uid);
+    this.#tokens.set(secret, token);
+    return token;
   }
 
   #report(kind: PushKind, state: ReportedState): PushReport {
@@ -179,6 +189,7 @@ export class StubPod {
     if (incoming.headers.expect === undefined && this.#refuse(incoming, answer)) return;
     this.hits += 1;
     this.running += 1;
+    this.onRequest?.();
     this.mostRunning = Math.max(this.mostRunning, this.running);
     answer.once("close", () => {
       this.running -= 1;

@@ -1,0 +1,181 @@
+/**
+ * Whole requests through two real activator processes: from the push that says ready to the request
+ * at the pod, and what an activator adds to a request at 1,000 a second with 10,000 targets.
+ */
+import { Agent, request } from "node:http";
+import { ActivatorBench, HOST, REVISION, call } from "../../test/support/activator-bench.ts";
+import type { StubPod } from "../../test/support/activator-stub-pod.ts";
+import { eventually } from "../../test/support/eventually.ts";
+import { keepAlive, openStore, reportFleet } from "./bench.ts";
+import type { RoutingBench } from "./bench.ts";
+import { startActivator, startUpstream } from "./processes.ts";
+import type { ActivatorUrls, Child } from "./processes.ts";
+import { median, quantile, spread } from "./statistics.ts";
+
+const TARGETS = 10_000;
+const PER_SECOND = 1_000;
+
+interface Live {
+  readonly bench: RoutingBench;
+  readonly rig: ActivatorBench;
+  readonly activators: readonly Child<ActivatorUrls>[];
+}
+
+export async function measureLive(bench: RoutingBench): Promise<void> {
+  const rig = new ActivatorBench(bench.server.url, "bench:");
+  // The pod goes and comes back a thousand times, which is no flapping here.
+  await rig.configure({ flapThreshold: 1_000_000 });
+  const env = { ...rig.environment, PILOTLIGHT_LOG_LEVEL: "warn" };
+  const activators = await Promise.all(
+    ["one", "two"].map((name) => startActivator({ ...env, PILOTLIGHT_ACTIVATOR_ID: name })),
+  );
+  try {
+    await measurePush({ bench, rig, activators });
+    await rig.store.removeRevision(REVISION);
+    await rig.configure();
+    await measureAdded({ bench, rig, activators });
+  } finally {
+    await Promise.all(activators.map((activator) => activator.stop()));
+    await rig.close();
+  }
+}
+
+/** A request waits at one activator; the pod says ready to the other one. */
+async function measurePush({ bench, rig, activators }: Live): Promise<void> {
+  const [one, two] = activators.map(({ message }) => message);
+  if (one === undefined || two === undefined) throw new Error("two activators are needed");
+  const pod = await rig.pod();
+  await pod.register(two.push, "unready");
+  const times: number[] = [];
+  const turns = bench.quick ? 50 : 1_000;
+  for (let turn = 0; turn < turns; turn += 1) {
+    const answer = call(one.dataUrl, "/");
+    await eventually(async () => (await rig.waiting()) === 1, { everyMs: 1 });
+    times.push(await readyToDispatch(pod, two.push));
+    await answer;
+    await pod.push(two.push, "change", "unready");
+  }
+  await pod.push(two.push, "goodbye", "draining");
+  const shared = { unit: "ms", n: turns };
+  const p50 = { must: "<= 1", goal: "<= 0.35" };
+  const p90 = { must: "<= 2", goal: "<= 0.5" };
+  const { report } = bench;
+  report.row({
+    id: "routing.push_to_dispatch.p50",
+    value: quantile(times, 0.5),
+    ...shared,
+    ...p50,
+  });
+  report.row({
+    id: "routing.push_to_dispatch.p90",
+    value: quantile(times, 0.9),
+    ...shared,
+    ...p90,
+  });
+}
+
+async function readyToDispatch(pod: StubPod, push: string): Promise<number> {
+  let arrivedAt = 0;
+  pod.onRequest = () => (arrivedAt = performance.now());
+  const startedAt = performance.now();
+  await pod.push(push, "change", "ready");
+  await eventually(() => arrivedAt > 0, { timeoutMs: 10_000, everyMs: 1, what: "the request" });
+  return arrivedAt - startedAt;
+}
+
+/** In turns: straight to the pods, then through the activators; what is added is the difference. */
+async function measureAdded({ bench, rig, activators }: Live): Promise<void> {
+  const upstream = await startUpstream();
+  const store = openStore(bench.server, "sidecars");
+  await store.ready();
+  const { port } = upstream.message;
+  const fleet = { revision: REVISION, targets: TARGETS, capacity: 1, address: "127.0.0.1", port };
+  await reportFleet(store, fleet);
+  const stopBeating = keepAlive(store, fleet);
+  const agent = new Agent({ keepAlive: true, maxSockets: 512 });
+  const seconds = bench.quick ? 1 : 5;
+  const via = activators.map(({ message }) => message.dataUrl);
+  const direct = [`http://127.0.0.1:${port}`];
+  const added = new Map([0.5, 0.9, 0.99].map((share): [number, number[]] => [share, []]));
+  try {
+    await runAtRate(agent, via, 1);
+    for (let round = 0; round < (bench.quick ? 2 : 6); round += 1) {
+      const [straight, through] = [
+        await runAtRate(agent, direct, seconds),
+        await runAtRate(agent, via, seconds),
+      ];
+      for (const [share, values] of added) {
+        values.push(quantile(through, share) - quantile(straight, share));
+      }
+      const [p50, p99] = [0.5, 0.99].map((share) => quantile(straight, share));
+      bench.report.addToTable("direct", {
+        round,
+        requests: straight.length,
+        p50Ms: p50,
+        p99Ms: p99,
+      });
+    }
+  } finally {
+    agent.destroy();
+    await stopBeating();
+    await store.close();
+    await upstream.stop();
+  }
+  await eventually(async () => (await rig.busy()) === 0, { timeoutMs: 10_000 });
+  reportAdded(bench, added);
+}
+
+function reportAdded({ report, quick }: RoutingBench, added: ReadonlyMap<number, number[]>): void {
+  const limits = new Map([
+    [0.5, { must: "<= 1", goal: "<= 0.4" }],
+    [0.9, { must: "<= 2", goal: "<= 0.6" }],
+    [0.99, { must: "<= 10", goal: "<= 3" }],
+  ]);
+  for (const [share, values] of added) {
+    report.row({
+      id: `routing.added.p${Math.round(share * 100)}`,
+      value: median(values),
+      unit: "ms",
+      n: PER_SECOND * (quick ? 1 : 5) * values.length,
+      spread: spread(values),
+      ...limits.get(share),
+    });
+  }
+}
+
+/** Sends at a fixed rate, whatever the answers do; times in ms from due to answered. */
+async function runAtRate(
+  agent: Agent,
+  urls: readonly string[],
+  seconds: number,
+): Promise<readonly number[]> {
+  const times: number[] = [];
+  const total = PER_SECOND * seconds;
+  const open: Promise<void>[] = [];
+  const startedAt = performance.now();
+  while (open.length < total) {
+    const due = Math.min(total, ((performance.now() - startedAt) * PER_SECOND) / 1_000);
+    while (open.length < due) {
+      const url = urls[open.length % urls.length] ?? "";
+      open.push(sendOne(agent, url).then((ms) => void times.push(ms)));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await Promise.all(open);
+  return times;
+}
+
+function sendOne(agent: Agent, url: string): Promise<number> {
+  const startedAt = performance.now();
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { agent, headers: { host: HOST } }, (answer) => {
+      answer.resume();
+      answer.once("end", () => {
+        if (answer.statusCode === 200) resolve(performance.now() - startedAt);
+        else reject(new Error(`${url} answered ${answer.statusCode}`));
+      });
+    });
+    outgoing.once("error", reject);
+    outgoing.end();
+  });
+}
