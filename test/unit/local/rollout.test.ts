@@ -1,5 +1,6 @@
 /** Steps of a rollout: splits, instants, and when a step may be taken. */
 import { describe, expect, it } from "vitest";
+import { boundsOf } from "../../../autoscaler/core/bounds.ts";
 import {
   beginRollout,
   mayStep,
@@ -120,6 +121,28 @@ describe("the split", () => {
     expect(show(result)).toBe(scaled);
     expect(result.reduce((sum, { percent }) => sum + percent, 0)).toBe(total);
   });
+});
+
+it("asks for at most one pod above service-min-scale at every step", () => {
+  const podsOf = (serviceMinScale: number, percent: number): number =>
+    boundsOf({
+      settings: { minScale: 0, maxScale: 0, initialScale: 0, serviceMinScale },
+      reachable: true,
+      scaleToZero: true,
+      initialising: false,
+      activating: false,
+      trafficShare: percent / 100,
+    }).min;
+  for (let serviceMin = 1; serviceMin <= 40; serviceMin += 1) {
+    let rollout: Rollout | null = beginRollout("new", [target("old", 100)], 0);
+    while (rollout !== null) {
+      const pods = rolloutSplit(rollout).map(({ percent }) => podsOf(serviceMin, percent));
+      const sum = pods.reduce((total, count) => total + count, 0);
+      expect(sum).toBeGreaterThanOrEqual(serviceMin);
+      expect(sum).toBeLessThanOrEqual(serviceMin + 1);
+      rollout = nextStep(rollout, 0);
+    }
+  }
 });
 
 describe("the next step", () => {
