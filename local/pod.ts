@@ -54,6 +54,7 @@ export class Pod {
   readonly #logs: { readonly user: LogFile; readonly sidecar: LogFile };
   #phase: PodPhase = "pending";
   #failure: (ActivationFailure & { count: number }) | null = null;
+  #wasReady = false;
   #end: Promise<void> | undefined;
   /** Cuts a running drain short. */
   #hurry = new AbortController();
@@ -199,7 +200,9 @@ export class Pod {
       this.#failure = null;
       this.#phase = "ready";
       const tookMs = Math.round(this.#options.world.clock.now() - this.createdAt);
-      return this.#tell("ready", `ready after ${tookMs} ms`);
+      const text = this.#wasReady ? "ready again" : `ready after ${tookMs} ms`;
+      this.#wasReady = true;
+      return this.#tell("ready", text);
     }
     if (this.#phase !== "ready") return;
     this.#phase = "unready";

@@ -101,6 +101,8 @@ describe("a pod", () => {
     expect(after?.sidecarPid).not.toBe(before.sidecarPid);
     expect(after?.userPid).toBe(before.userPid);
     await onePod(bench);
+    // The time since the pod began says nothing here.
+    await eventually(() => bench.events.some(({ text }) => text === "ready again"), READY_MS);
   });
 
   it("is killed and started again when its liveness probe fails", async () => {
