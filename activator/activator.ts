@@ -196,8 +196,9 @@ function leaseIds(): () => string {
 }
 
 function frontOptions(config: ActivatorConfig): FrontOptions {
-  const { maxHeadBytes, maxConnections, replayBytes } = config;
+  const { maxHeadBytes, maxConnections, replayBytes, proxyFront } = config;
   return {
+    form: proxyFront,
     maxHeadBytes,
     maxConnections,
     replayBytes,

@@ -4,6 +4,8 @@ import { flag, integer, oneOf, readConfig, text } from "../foundation/config.ts"
 import type { Parser } from "../foundation/config.ts";
 import { LOG_LEVELS } from "../foundation/logger.ts";
 import type { LogLevel } from "../foundation/logger.ts";
+import type { FrontForm } from "../proxy/types.ts";
+import { FRONT_FORMS } from "../proxy/types.ts";
 
 export interface Address {
   readonly host: string;
@@ -44,6 +46,8 @@ export interface ActivatorConfig {
   readonly replayBytes: number;
   /** Between the first signal and the end of accepting, so that routes can notice. */
   readonly lameDuckMs: number;
+  /** Who reads HTTP/1.1 requests: Node's server or our own. */
+  readonly proxyFront: FrontForm;
   readonly allowDebug: boolean;
   readonly logLevel: LogLevel;
 }
@@ -95,6 +99,7 @@ export function readActivatorConfig(
       "PILOTLIGHT_LAME_DUCK_MS",
       integer({ min: 0, max: HOUR_MS, fallback: isLocal ? 0 : 45_000 }),
     ],
+    proxyFront: ["PILOTLIGHT_PROXY_FRONT", oneOf(FRONT_FORMS, "raw")],
     allowDebug: ["PILOTLIGHT_ALLOW_DEBUG", flag(true)],
     logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
   });

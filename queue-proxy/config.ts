@@ -1,11 +1,13 @@
 /**
- * The environment that stock Knative gives every queue-proxy (contract 2.2), plus one variable of
- * ours: PILOTLIGHT_POD_ROOT, under which the pod's files lie.
+ * The environment that stock Knative gives every queue-proxy (contract 2.2), plus two variables of
+ * ours: PILOTLIGHT_POD_ROOT, under which the pod's files lie, and PILOTLIGHT_PROXY_FRONT.
  */
 import type { Parser } from "../foundation/config.ts";
 import { flag, integer, oneOf, readConfig, text } from "../foundation/config.ts";
 import type { LogLevel } from "../foundation/logger.ts";
 import { LOG_LEVELS } from "../foundation/logger.ts";
+import type { FrontForm } from "../proxy/types.ts";
+import { FRONT_FORMS } from "../proxy/types.ts";
 import type { Observability } from "./observability.ts";
 import { parseObservability } from "./observability.ts";
 
@@ -36,6 +38,8 @@ export interface QueueProxyConfig {
   readonly logLevel: LogLevel;
   /** `undefined` in a cluster, where the files lie under `/` and DNS names the activators. */
   readonly podRoot: string | undefined;
+  /** Who reads HTTP/1.1 requests: Node's server or our own. */
+  readonly proxyFront: FrontForm;
 }
 
 /** As the controller writes them; empty means the default. */
@@ -88,6 +92,7 @@ export function readQueueProxyConfig(
       tlsCipherSuites: ["QUEUE_PROXY_TLS_CIPHER_SUITES", text("")],
       tlsCurves: ["QUEUE_PROXY_TLS_CURVE_PREFERENCES", text("")],
       podRoot: ["PILOTLIGHT_POD_ROOT", optionalText()],
+      proxyFront: ["PILOTLIGHT_PROXY_FRONT", oneOf(FRONT_FORMS, "raw")],
     });
   const tls = {
     minVersion: tlsMinVersion,

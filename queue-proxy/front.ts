@@ -16,13 +16,14 @@ const UNLIMITED_POOL = 1_000;
 const REPLAY_BYTES = 65_536;
 
 export function createDataFront(hooks: FrontHooks, config: QueueProxyConfig): SocketFront {
-  const { containerConcurrency } = config;
+  const { containerConcurrency, proxyFront } = config;
   const upstream = createUpstream({
     idleMs: CONTAINER_IDLE_MS,
     maxIdlePerHost: containerConcurrency === 0 ? UNLIMITED_POOL : containerConcurrency,
   });
   return createFront(
     {
+      form: proxyFront,
       maxHeadBytes: MAX_HEAD_BYTES,
       headTimeoutMs: HEAD_TIMEOUT_MS,
       keepAliveMs: KEEP_ALIVE_MS,

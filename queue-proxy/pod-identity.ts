@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { TOKEN_AUDIENCE } from "../common/contracts/push.ts";
 
 const TOKEN_DIRECTORY = "var/run/secrets/tokens";
+/** Every request asks for the uid: without a token the file is looked for this often, not each time. */
+const RETRY_MS = 1_000;
 
 export interface PodIdentity {
   /** Empty when there is no token to read it from; then nothing can be pushed. */
@@ -18,6 +20,7 @@ export interface PodIdentity {
 export function createPodIdentity(podRoot: string): PodIdentity {
   const path = join(podRoot, TOKEN_DIRECTORY, TOKEN_AUDIENCE);
   let uid = "";
+  let lookedAt = Number.NEGATIVE_INFINITY;
   const token = (): string | undefined => {
     try {
       return readFileSync(path, "utf8").trim();
@@ -27,7 +30,14 @@ export function createPodIdentity(podRoot: string): PodIdentity {
   };
   return {
     token,
-    uid: () => (uid ||= podUidOf(token() ?? "")),
+    uid: () => {
+      if (uid !== "") return uid;
+      const now = performance.now();
+      if (now - lookedAt < RETRY_MS) return "";
+      lookedAt = now;
+      uid = podUidOf(token() ?? "");
+      return uid;
+    },
   };
 }
 

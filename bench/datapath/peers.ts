@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { writeToken } from "../../test/support/queue-proxy-process.ts";
 import { type Measured, startMeasured } from "./processes.ts";
 import type { Tool, Tools } from "./tools.ts";
 
@@ -80,6 +81,7 @@ function queueEnv({ upstreamPort, concurrency }: PeerOptions): Record<string, st
 async function startOurs(form: "raw" | "safe", tools: Tools, options: PeerOptions): Promise<Peer> {
   const root = mkdtempSync(join(tmpdir(), "pilotlight-bench-"));
   writeFileSync(join(root, "activators"), "");
+  writeToken(root, "bench");
   const measured = await startMeasured({
     command: process.execPath,
     args: [tools.sidecar],
