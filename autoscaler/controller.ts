@@ -41,6 +41,10 @@ export interface AutoscalerOptions {
   /** Told of each change of a scale and of what becomes of pods; see common/contracts/events.ts. */
   readonly events?: EventEmitter;
   readonly timers?: Timers;
+  /** Revisions that this controller decides; others are left alone. Default: all. */
+  readonly owns?: (key: RevisionKey) => boolean;
+  /** Asked right before each write; false: another process leads. Default: always. */
+  readonly mayAct?: () => boolean;
 }
 
 /** Started once; a process that leads again makes a new one. */
@@ -102,7 +106,7 @@ class Controller implements Autoscaler {
       random: options.random,
       logger: options.logger,
       concurrency: CONCURRENCY,
-      run: (key) => this.#reconcile(key),
+      run: (key) => (this.#mayAct() ? this.#reconcile(key) : Promise.resolve()),
     });
   }
 
@@ -114,7 +118,7 @@ class Controller implements Autoscaler {
     subscriber.onResubscribed(() => this.#all("resync"));
     objects.onChange((key) => this.#now(key, "object"));
     scale.onPodsChanged((key) => this.#now(key, "pods"));
-    const sweep = createOrphanSweep(this.#options);
+    const sweep = createOrphanSweep({ ...this.#options, owns: (key) => this.#owns(key) });
     this.#every(TICK_MS, () => this.#tick());
     this.#every(RESYNC_MS, () => void this.#resync());
     this.#every(VERIFY_MS, () => this.#verify());
@@ -174,7 +178,7 @@ class Controller implements Autoscaler {
   #tick(): void {
     this.#tickStartedAt = this.#options.clock.now();
     for (const { key } of this.#options.objects.list()) {
-      if (this.#restsUntil(key) > this.#tickStartedAt) continue;
+      if (!this.#owns(key) || this.#restsUntil(key) > this.#tickStartedAt) continue;
       this.#note(key, "tick");
       this.#queue.offer(key);
     }
@@ -214,15 +218,23 @@ class Controller implements Autoscaler {
     for (const { key } of this.#options.objects.list()) this.#now(key, trigger);
   }
 
+  #mayAct(): boolean {
+    return this.#options.mayAct?.() ?? true;
+  }
+
+  #owns(key: RevisionKey): boolean {
+    return this.#options.owns?.(key) ?? true;
+  }
+
   #now(key: RevisionKey, trigger: Trigger): void {
-    if (!this.#running) return;
+    if (!this.#running || !this.#owns(key)) return;
     this.#note(key, trigger);
     this.#queue.add(key);
   }
 
   /** First requests come within a few ms of each other: gather them, then read the right number. */
   #onWake(key: RevisionKey): void {
-    if (!this.#running) return;
+    if (!this.#running || !this.#owns(key)) return;
     const now = this.#options.clock.now();
     const last = this.#memories.get(key)?.lastWakeAtMs ?? Number.NEGATIVE_INFINITY;
     this.#note(key, "wake");

@@ -11,6 +11,7 @@ export interface OrphanOptions {
   readonly store: RoutingStore;
   readonly objects: ObjectSource;
   readonly logger: Logger;
+  readonly owns: (key: RevisionKey) => boolean;
 }
 
 export function createOrphanSweep(options: OrphanOptions): () => Promise<void> {
@@ -18,7 +19,9 @@ export function createOrphanSweep(options: OrphanOptions): () => Promise<void> {
   return async () => {
     try {
       const known = await options.store.listRevisions();
-      const orphans = known.filter((key) => options.objects.get(key) === undefined);
+      const orphans = known.filter(
+        (key) => options.owns(key) && options.objects.get(key) === undefined,
+      );
       for (const key of orphans) {
         if (!suspects.has(key)) continue;
         options.logger.info("revision without an object removed", { key });

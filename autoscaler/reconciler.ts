@@ -41,6 +41,8 @@ export interface ReconcilerOptions {
   readonly onDecision: (record: DecisionRecord) => void;
   /** Told of what happened to pods and targets. */
   readonly onEvent: (event: PlatformEvent) => void;
+  /** False: another process leads by now, and nothing more is written. */
+  readonly mayAct?: (() => boolean) | undefined;
 }
 
 /** Samples closer than this add nothing to a window and cost the store memory. */
@@ -60,6 +62,7 @@ export async function reconcile(
   const observed = await look(options, revision, memory, settings);
   for (const event of await memory.watch.look(observed, options.store)) options.onEvent(event);
   const decision = decideFor(options, revision, memory, { settings, observed });
+  if (options.mayAct?.() === false) return null;
   await act(options, revision, memory, { observed, decision });
   memory.state = decision.state;
   memory.decision = decision;

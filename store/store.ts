@@ -7,6 +7,8 @@ import type { Random } from "../common/random.ts";
 import { createClient } from "./client.ts";
 import type { StoreLogger } from "./client.ts";
 import { createKeys } from "./keys.ts";
+import { createLeaseCalls } from "./leases.ts";
+import type { LeaseCalls } from "./leases.ts";
 import { loadScripts } from "./load-scripts.ts";
 import type { ScriptLibrary } from "./load-scripts.ts";
 import { createRequestCalls } from "./request-calls.ts";
@@ -34,6 +36,7 @@ export interface StoreOptions {
 
 export interface StoreHandle {
   readonly store: RoutingStore;
+  readonly leases: LeaseCalls;
   readonly subscriber: StoreSubscriber;
   /** Connected, scripts loaded, subscriptions in place. Rejects after `timeoutMs`. */
   ready(): Promise<void>;
@@ -65,6 +68,7 @@ export function createStore(options: StoreOptions): StoreHandle {
       ...createTargetCalls(caller),
       ...createRevisionCalls(caller, keys),
     },
+    leases: createLeaseCalls(caller, options.prefix ?? DEFAULT_PREFIX),
     subscriber,
     ready: async () => {
       await Promise.all([caller.ready(), subscriber.ready()]);

@@ -1,0 +1,77 @@
+/**
+ * The autoscaler among several processes: revisions are spread over shards by a hash of their key,
+ * each shard has a leader, and each leader a controller that looks at its own revisions only.
+ */
+import type { RevisionKey } from "../common/contracts/routing.ts";
+import type { LeaseCalls } from "../store/leases.ts";
+import { createAutoscaler } from "./controller.ts";
+import type { Autoscaler, AutoscalerOptions } from "./controller.ts";
+import { createLeadership } from "./leadership.ts";
+import type { Leadership } from "./leadership.ts";
+import { systemTimers } from "./timers.ts";
+
+export interface ElectedOptions extends AutoscalerOptions {
+  readonly leases: LeaseCalls;
+  /** This process, unique among all that ever ran. */
+  readonly holder: string;
+  /** The same in all processes; default 1. */
+  readonly shards?: number;
+  readonly ttlMs?: number;
+}
+
+export interface ElectedAutoscaler {
+  start(): void;
+  /** Gives up what it leads; pods and counts stay as they are. */
+  stop(): Promise<void>;
+  /** Shards led at this moment, with the controllers of each. */
+  led(): ReadonlyMap<number, Autoscaler>;
+}
+
+export function createElectedAutoscaler(options: ElectedOptions): ElectedAutoscaler {
+  const { shards = 1, leases, holder, ttlMs, ...rest } = options;
+  const led = new Map<number, Autoscaler>();
+  const leaderships = Array.from({ length: shards }, (_, shard): Leadership => {
+    const leadership: Leadership = createLeadership({
+      leases,
+      holder,
+      name: `autoscaler-${shard}-of-${shards}`,
+      clock: options.clock,
+      timers: options.timers ?? systemTimers,
+      logger: options.logger,
+      ...(ttlMs === undefined ? {} : { ttlMs }),
+      onGain: async () => {
+        const autoscaler = createAutoscaler({
+          ...rest,
+          owns: (key) => shardOf(key, shards) === shard,
+          mayAct: () => leadership.isLeading(),
+        });
+        led.set(shard, autoscaler);
+        await autoscaler.start();
+      },
+      onLoss: async () => {
+        const autoscaler = led.get(shard);
+        led.delete(shard);
+        await autoscaler?.stop();
+      },
+    });
+    return leadership;
+  });
+  return {
+    start: () => {
+      for (const leadership of leaderships) leadership.start();
+    },
+    stop: async () => {
+      await Promise.all(leaderships.map((leadership) => leadership.stop()));
+    },
+    led: () => led,
+  };
+}
+
+/** FNV-1a over the key: the same in every process and version. */
+export function shardOf(key: RevisionKey, shards: number): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < key.length; index += 1) {
+    hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193) >>> 0;
+  }
+  return hash % shards;
+}
