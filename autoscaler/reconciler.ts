@@ -7,6 +7,7 @@ import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { PlatformEvent } from "../foundation/events.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { RoutingStore } from "../store/types.ts";
+import { withDeadlines } from "./core/deadlines.ts";
 import { decide } from "./core/decision.ts";
 import type { Decision } from "./core/decision.ts";
 import { leaveOrder } from "./core/leave-order.ts";
@@ -54,7 +55,8 @@ export async function reconcile(
   revision: ScaledRevision,
   memory: RevisionMemory,
 ): Promise<number | null> {
-  const settings = readGoodSettings(revision, memory, options);
+  const inForce = readGoodSettings(revision, memory, options);
+  const settings = { ...inForce, settings: withDeadlines(inForce.settings, memory.startTimeMs) };
   if (memory.config === null || memory.verifyConfig) {
     const waitingFor = memory.config?.waitingFor ?? "";
     await configureStore(options, revision, memory, { settings, waitingFor });
