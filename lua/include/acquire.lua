@@ -31,7 +31,7 @@ end
 -- Takes one slot on the target that the policy names, or a place in the queue.
 -- `request`: id, holder, random, exclude, may_wait, and arrived_at of one that was here before.
 local function acquire(ctx, request)
-  local uid = choose_target(ctx, exclude_set(request.exclude), request.random)
+  local uid, target = choose_target(ctx, exclude_set(request.exclude), request.random)
   if not uid then
     local known = read_request(ctx, request.id)
     if known then return reply_request(ctx, known) end
@@ -42,7 +42,7 @@ local function acquire(ctx, request)
   if not add_request(ctx, request, 'lease', arrived_at, uid) then
     return reply_request(ctx, read_request(ctx, request.id))
   end
-  local target = read_target(ctx, uid)
+  target = target or read_target(ctx, uid)
   target[IN_FLIGHT] = target[IN_FLIGHT] + 1
   ctx.busy = ctx.busy + 1
   if not request.arrived_at then ctx.arrivals = ctx.arrivals + 1 end

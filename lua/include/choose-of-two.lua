@@ -20,13 +20,16 @@ local function nth_target(ctx, nth, from, skipped)
   return redis.call('ZRANGE', ctx.keys[FREE], rank, rank)[1]
 end
 
--- Two different free targets at random, the one with fewer in flight; on a tie the first drawn.
+-- Two different free targets at random, the one with fewer in flight; on a tie the first drawn. The
+-- record comes along where it was read.
 local function choose_of_two(ctx, exclude, random)
-  local ready = redis.call('ZCOUNT', ctx.keys[FREE], '-inf', '(' .. FREE_BAND)
+  -- Counting the end of the index, which is mostly empty, needs no walk through it.
+  local total = redis.call('ZCARD', ctx.keys[FREE])
+  local ready = total - redis.call('ZCOUNT', ctx.keys[FREE], FREE_BAND, '+inf')
   local from, to = 0, ready
   local skipped = excluded_ranks(ctx, exclude, from, to)
   if ready == #skipped then
-    from, to = ready, redis.call('ZCARD', ctx.keys[FREE])
+    from, to = ready, total
     skipped = excluded_ranks(ctx, exclude, from, to)
   end
   local count = to - from - #skipped
@@ -38,6 +41,7 @@ local function choose_of_two(ctx, exclude, random)
   local second = math.floor(number2 * (count - 1))
   if second >= first then second = second + 1 end
   local other = nth_target(ctx, second, from, skipped)
-  if read_target(ctx, other)[IN_FLIGHT] < read_target(ctx, one)[IN_FLIGHT] then return other end
-  return one
+  local target, second_target = read_target(ctx, one), read_target(ctx, other)
+  if second_target[IN_FLIGHT] < target[IN_FLIGHT] then return other, second_target end
+  return one, target
 end

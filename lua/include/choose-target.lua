@@ -3,7 +3,8 @@
 --- @include "choose-first"
 --- @include "choose-next"
 --- @include "choose-of-two"
--- The target that the policy of the revision names among those with a free slot; nil when none.
+-- The target that the policy of the revision names among those with a free slot, and its record if
+-- the choice has read it; nil when there is none.
 -- `random` holds two numbers in [0, 1), separated by a space. The reference is
 -- activator/core/choose-target.ts.
 local function choose_target(ctx, exclude, random)
