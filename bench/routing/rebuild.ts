@@ -45,8 +45,10 @@ async function rebuild(bench: RoutingBench, targets: number): Promise<number> {
   const seconds = (performance.now() - startedAt) / 1_000;
   const figures = await bench.store.store.readFigures(revision, { record: false });
   await other.close();
-  if (figures.targetsByState.ready !== targets) {
-    throw new Error(`${figures.targetsByState.ready} of ${targets} targets came back`);
+  // Nobody sends heartbeats here: on a slow machine the first ones are doubted before the last came.
+  const usable = figures.targetsByState.ready + figures.targetsByState.suspected;
+  if (usable !== targets) {
+    throw new Error(`${usable} of ${targets} targets came back`);
   }
   return seconds;
 }
