@@ -15,7 +15,8 @@ export function overviewPage(commands: readonly Command[]): string {
     "  pilotlight up examples/echo/service.yaml",
     "  pilotlight invoke echo -d hello --timings     (in a second terminal)",
     "",
-    "`pilotlight help COMMAND` shows options, examples and exit codes.",
+    "`pilotlight help COMMAND` shows options, examples and exit codes. In a clone of the repository",
+    "the command is `npx pilotlight`.",
   ].join("\n");
 }
 

@@ -61,6 +61,7 @@ export async function fromZero(stage: Stage): Promise<void> {
     calls.map(({ service, path }) => send(stage, { service, path })),
   ).finally(() => clearInterval(progress));
 
+  if (stage.signal.aborted) return;
   for (const [index, { service, path }] of calls.entries()) {
     const result = results[index];
     if (result === undefined) continue;
@@ -77,6 +78,7 @@ export async function scaleOut(stage: Stage): Promise<void> {
   terminal.heading(
     `2. Scale out: ${OCR_PAGES} pages to read by a real OCR model, one page per pod at a time`,
   );
+  terminal.live("drawing the pages ...");
   const pages = Array.from({ length: OCR_PAGES }, (_, index) =>
     makePage({ lines: OCR_LINES, seed: index + 1 }),
   );
@@ -113,14 +115,17 @@ export async function scaleOut(stage: Stage): Promise<void> {
   await Promise.all(Array.from({ length: OCR_CALLERS }, work)).finally(() =>
     clearInterval(progress),
   );
-  terminal.settle(
-    `${bar(done, OCR_PAGES)} ${done}/${OCR_PAGES} pages, up to ${counts.largest("ocr")} pods`,
-  );
-  terminal.line(
-    `  answers after ${formatMs(percentile(times, 0.5))} (median) and ${formatMs(percentile(times, 0.95))} (p95)`,
-  );
-  if (sample !== "") terminal.line(`  the first line that it read: ${terminal.paint.cyan(sample)}`);
+  if (stage.signal.aborted) return;
+  showReading(stage, times, sample);
   await showStart(stage, "ocr");
+}
+
+function showReading({ terminal, counts }: Stage, times: readonly number[], sample: string): void {
+  const pages = `${times.length}/${OCR_PAGES} pages`;
+  terminal.settle(`${bar(times.length, OCR_PAGES)} ${pages}, up to ${counts.largest("ocr")} pods`);
+  const [median, p95] = [percentile(times, 0.5), percentile(times, 0.95)];
+  terminal.line(`  answers after ${formatMs(median)} (median) and ${formatMs(p95)} (p95)`);
+  if (sample !== "") terminal.line(`  the first line that it read: ${terminal.paint.cyan(sample)}`);
 }
 
 /** Streamed answers through the chat service and through the model's own URL. */
@@ -147,6 +152,7 @@ export async function streams(stage: Stage): Promise<void> {
   const results = await Promise.all(
     Array.from({ length: STREAMS }, (_, index) => ask(index)),
   ).finally(() => clearInterval(progress));
+  if (stage.signal.aborted) return;
   const first = percentile(
     results.map((result) => result.firstByteMs),
     0.5,
@@ -211,6 +217,8 @@ async function send(stage: Stage, sending: Sending): Promise<CallResult> {
     ...(contentType === undefined ? {} : { contentType }),
     ...(onChunk === undefined ? {} : { onChunk }),
   });
+  // A call that Ctrl-C cut has no outcome to count.
+  if (signal.aborted && result.status === 0) return result;
   stage.containerReadyAt.set(result.requestId, result.containerReadyAt);
   return tally.add(service, result);
 }
