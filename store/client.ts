@@ -55,6 +55,7 @@ export function retryDelayMs(times: number, random: Random): number {
 export function createClient(options: ClientOptions): StoreClient {
   const address = parseStoreUrl(options.url);
   const client = address.kind === "cluster" ? clusterOf(address, options) : plain(address, options);
+  keepTrying(client, options.random);
   logConnection(client, options.logger, "commands");
   return client;
 }
@@ -74,8 +75,41 @@ export function createSubscriberClient(options: ClientOptions): Redis {
     address.kind === "cluster"
       ? new Redis({ ...settings, ...access(address), Connector: turnConnector(address) })
       : single(address, settings, options);
+  keepTrying(client, options.random);
   logConnection(client, options.logger, "subscriber");
   return client;
+}
+
+/** Clients that were closed on purpose; all others come back. */
+const closed = new WeakSet<StoreClient>();
+
+export function closeClient(client: StoreClient): void {
+  closed.add(client);
+  client.disconnect();
+}
+
+export function isClosed(client: StoreClient): boolean {
+  return closed.has(client);
+}
+
+/**
+ * ioredis gives up for good when the primary changes while it asks the Sentinels for it; nothing
+ * may need a restart, so it is told to begin anew.
+ */
+function keepTrying(client: StoreClient, random: Random): void {
+  let times = 0;
+  client.on("ready", () => (times = 0));
+  client.on("end", () => {
+    if (isClosed(client)) return;
+    times += 1;
+    setTimeout(
+      () => {
+        // A failure ends in the same event.
+        if (!isClosed(client)) client.connect().catch(() => undefined);
+      },
+      retryDelayMs(times, random),
+    );
+  });
 }
 
 /** Servers that take writes, each of which needs the function library. */

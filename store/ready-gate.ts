@@ -3,7 +3,7 @@
  * may wait while the store is away.
  */
 import type { PlatformError } from "../common/errors.ts";
-import { unavailable } from "./client.ts";
+import { isClosed, unavailable } from "./client.ts";
 import type { StoreClient } from "./client.ts";
 
 type Waiter = (error?: PlatformError) => void;
@@ -15,7 +15,9 @@ export class ReadyGate {
   constructor(client: StoreClient) {
     this.#client = client;
     client.on("ready", () => this.#open());
-    client.on("end", () => this.#open(unavailable("the connection was closed")));
+    client.on("end", () => {
+      if (isClosed(client)) this.#open(unavailable("the connection was closed"));
+    });
   }
 
   get isOpen(): boolean {
@@ -25,7 +27,7 @@ export class ReadyGate {
   /** Resolves when the connection is ready; rejects after `timeoutMs` or when it was closed for good. */
   wait(timeoutMs: number): Promise<void> {
     if (this.isOpen) return Promise.resolve();
-    if (this.#client.status === "end") {
+    if (isClosed(this.#client)) {
       return Promise.reject(unavailable("the connection was closed"));
     }
     return new Promise((resolve, reject) => {

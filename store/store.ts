@@ -4,7 +4,7 @@
  */
 import { createRandom } from "../common/random.ts";
 import type { Random } from "../common/random.ts";
-import { createClient } from "./client.ts";
+import { closeClient, createClient } from "./client.ts";
 import type { StoreLogger } from "./client.ts";
 import { createKeys } from "./keys.ts";
 import { createLeaseCalls } from "./leases.ts";
@@ -81,7 +81,7 @@ export function createStore(options: StoreOptions): StoreHandle {
     close: () => {
       requests.close();
       subscriber.close();
-      client.disconnect();
+      closeClient(client);
       return Promise.resolve();
     },
   };

@@ -6,7 +6,7 @@ import type { Redis } from "ioredis";
 import type { Assignment } from "../common/contracts/channels.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { PlatformError } from "../common/errors.ts";
-import { createSubscriberClient, unavailable } from "./client.ts";
+import { closeClient, createSubscriberClient, unavailable } from "./client.ts";
 import type { ClientOptions } from "./client.ts";
 import type { Keys } from "./keys.ts";
 import type { StoreSubscriber } from "./types.ts";
@@ -86,7 +86,7 @@ export class Subscriber implements StoreSubscriber {
 
   close(): void {
     clearInterval(this.#pinging);
-    this.#client.disconnect();
+    closeClient(this.#client);
   }
 
   get #isComplete(): boolean {

@@ -1,5 +1,6 @@
 /** The store under faults of the server: lost functions, restarts, wrong role, a stuck script. */
 import { afterEach, describe, expect, test } from "vitest";
+import { closeClient, createClient } from "../../../store/client.ts";
 import { createStore } from "../../../store/store.ts";
 import type { StoreHandle } from "../../../store/store.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -136,6 +137,23 @@ describe("lost connections", () => {
     process.kill(valkey.pid, "SIGCONT");
     await eventually(async () => (await inFlight(handle)) === 0);
     expect(await handle.store.askTicket(REVISION, "lost")).toEqual({ kind: "gone" });
+  });
+
+  test("a client that gave up begins anew, one that was closed does not", async () => {
+    const valkey = await server();
+    const options = { url: valkey.url, random: () => 0.5, timeoutMs: 2_000 };
+    const client = createClient(options);
+    await eventually(() => client.status === "ready");
+    // What ioredis does by itself when it cannot find a primary.
+    client.disconnect();
+    await eventually(() => client.status === "end");
+    await eventually(() => client.status === "ready");
+    let revivals = 0;
+    client.on("connect", () => (revivals += 1));
+    closeClient(client);
+    await eventually(() => client.status === "end");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(revivals).toBe(0);
   });
 
   test("subscriptions come back and say so", async () => {
