@@ -2,7 +2,6 @@
  * The data port with TLS (contract 2.16): served when certificate and key lie in the pod at the
  * start, replaced when the files change. Cleartext stays beside it.
  */
-import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TLSSocket, TlsOptions } from "node:tls";
@@ -82,6 +81,8 @@ function certificateFiles(root: string): Files {
 function readPair(files: Files): Pair {
   const cert = readFileSync(files.cert);
   const key = readFileSync(files.key);
+  // Loaded here, because most pods have no certificate and every pod waits for its sidecar.
+  const { createHash } = process.getBuiltinModule("node:crypto");
   return { cert, key, digest: createHash("sha256").update(cert).update(key).digest("hex") };
 }
 

@@ -17,7 +17,7 @@ const lazyBuiltins: Plugin = {
   name: "lazy-builtins",
   renderChunk: (code) => ({
     code: code.replaceAll(
-      /^import \{([^}]*)\} from "(node:http2?)";$/gm,
+      /^import \{([^}]*)\} from "(node:(?:http2?|crypto|fs|path))";$/gm,
       (_line, names: string, module: string) =>
         `const {${names.replaceAll(" as ", ": ")}} = process.getBuiltinModule("${module}");`,
     ),

@@ -38,7 +38,8 @@ export async function fuzzRequestHeads({ seed, ms }: FuzzOptions): Promise<FuzzR
     for (const endsAt = performance.now() + ms; performance.now() < endsAt; runs += 1) {
       const request = fuzzedConnection(random, LAST_REQUEST);
       const outcome = await raw.play(request.pieces);
-      const fault = faultOf(outcome) ?? (await differenceOf(outcome, request, safe));
+      const players = { raw, safe };
+      const fault = faultOf(outcome) ?? (await lastingDifference(outcome, request, players));
       if (fault !== undefined) findings.push(`${fault}: ${JSON.stringify(request.text)}`);
       if (outcome.statuses.every((status) => status < 400)) passed += 1;
       if (findings.length >= MAX_FINDINGS) break;
@@ -73,17 +74,29 @@ function streamFault(stream: string): string | undefined {
   }
 }
 
+/** A difference that is there again when both fronts get all the time they want. */
+async function lastingDifference(
+  outcome: Outcome,
+  request: FuzzedRequest,
+  players: { readonly raw: FrontPlayer; readonly safe: FrontPlayer },
+): Promise<string | undefined> {
+  const first = await differenceOf(outcome, request, () => players.safe.play(request.pieces));
+  if (first === undefined) return undefined;
+  const again = await players.raw.play(request.pieces, "long");
+  return differenceOf(again, request, () => players.safe.play(request.pieces, "long"));
+}
+
 /** The fast front may refuse more than the safe one, never less. */
 async function differenceOf(
   outcome: Outcome,
   request: FuzzedRequest,
-  safe: FrontPlayer,
+  playSafe: () => Promise<Outcome>,
 ): Promise<string | undefined> {
   if (outcome.end !== "closed" || outcome.statuses.some((status) => status >= 400))
     return undefined;
   // A wish to switch, or another connection preface, has tests of its own.
   if (/upgrade|expect/i.test(request.text)) return undefined;
-  const other = await safe.play(request.pieces);
+  const other = await playSafe();
   const [mine, theirs] = [requestsOf(outcome), requestsOf(other)];
   return JSON.stringify(mine) === JSON.stringify(theirs)
     ? undefined

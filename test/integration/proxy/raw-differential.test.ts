@@ -49,9 +49,13 @@ function comparable({ statuses, end, forwarded }: Outcome): unknown {
 
 async function playAll(bytes: Buffer): Promise<{ safe: Outcome; raw: Outcome; node: Outcome }> {
   const pieces = [bytes, Buffer.from(LAST_REQUEST)];
-  const inSafe = await safe.play(pieces);
-  const inRaw = await raw.play(pieces);
-  return { safe: inSafe, raw: inRaw, node: await node.play(pieces) };
+  const play = async (patience: "usual" | "long") => ({
+    safe: await safe.play(pieces, patience),
+    raw: await raw.play(pieces, patience),
+    node: await node.play(pieces, patience),
+  });
+  const outcomes = await play("usual");
+  return Object.values(outcomes).some(({ end }) => end !== "closed") ? play("long") : outcomes;
 }
 
 describe("the fast front decides as the safe one", () => {
@@ -81,8 +85,11 @@ describe("the fast front decides alike however the bytes arrive", () => {
 
   it.each(short)("on %s, byte by byte", async (_name, text) => {
     const bytes = Buffer.from(text + LAST_REQUEST, "latin1");
-    const whole = await raw.play([bytes]);
-    const split = await raw.play(Array.from(bytes, (byte) => Buffer.from([byte])));
-    expect(comparable(split)).toEqual(comparable(whole));
+    const play = async (pieces: Buffer[]): Promise<unknown> => {
+      const outcome = await raw.play(pieces);
+      return comparable(outcome.end === "closed" ? outcome : await raw.play(pieces, "long"));
+    };
+    const whole = await play([bytes]);
+    expect(await play(Array.from(bytes, (byte) => Buffer.from([byte])))).toEqual(whole);
   });
 });
