@@ -146,6 +146,7 @@ export class ChildPods implements ScaleTarget {
         onEvent(pod.summary, event);
         for (const listener of this.#listeners) listener(key);
       },
+      onDrained: () => void this.replacePod(key, uid, "its queue-proxy was told to stop"),
     });
     this.#pods.set(uid, pod);
     try {

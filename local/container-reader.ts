@@ -138,7 +138,10 @@ function readEnv(
       const details = `this machine has no Secrets or ConfigMaps; export ${name} before the start`;
       reader.fault("valueFrom cannot be resolved in local mode", `${path}.valueFrom`, details);
     }
-    result[name] = value ?? reader.text(entry, "value", `${path}.value`);
+    const text = value ?? reader.text(entry, "value", `${path}.value`);
+    // No process can be given such a variable; it would fail at each start instead of here.
+    if (`${name}${text}`.includes("\0")) reader.fault("must not contain a NUL character", path);
+    result[name] = text;
   }
   return result;
 }

@@ -42,6 +42,8 @@ export interface PodOptions {
   readonly decidedAt: number;
   readonly world: PodWorld;
   readonly onEvent: (event: PodEvent) => void;
+  /** Its sidecar has drained unasked; only another pod can take its place. */
+  readonly onDrained: () => void;
 }
 
 export class Pod {
@@ -82,6 +84,7 @@ export class Pod {
       log: this.#logs.sidecar,
       onReady: (ready, reason) => this.#setReady(ready, reason),
       onFailure: (message) => this.#fail("QueueProxyFailed", message),
+      onDrained: options.onDrained,
     });
   }
 

@@ -29,6 +29,8 @@ export interface SidecarOptions {
   readonly watchdog: Watchdog;
   readonly onReady: (ready: boolean, reason: string) => void;
   readonly onFailure: (message: string) => void;
+  /** It was told to stop by somebody else and has drained: routing never takes this pod again. */
+  readonly onDrained: () => void;
 }
 
 export class Sidecar {
@@ -48,6 +50,7 @@ export class Sidecar {
       },
       onExit: (exit, pauseMs) => {
         this.#loop?.stop();
+        if (exit.code === 0) return options.onDrained();
         const what = `queue-proxy ${describeExit(exit)}`;
         log.note(`${what}; next start in ${Math.round(pauseMs)} ms`);
         options.onReady(false, what);

@@ -9,6 +9,9 @@ import { http } from "./builtins.ts";
 import type { ContainerState } from "./core/readiness.ts";
 import { CONTAINER_STATES } from "./core/readiness.ts";
 
+/** More than any container works on; beyond it a report is a mistake. */
+const MOST_RUNNING = 1_000_000;
+
 export interface ContainerReport {
   readonly state?: ContainerState;
   readonly running?: number;
@@ -75,7 +78,9 @@ async function readBody(request: IncomingMessage): Promise<string> {
 
 export function parseReport(body: string): ContainerReport {
   const value: unknown = JSON.parse(body);
-  if (typeof value !== "object" || value === null) throw new Error("expected a JSON object");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new Error("expected a JSON object");
+  }
   const fields: { state?: unknown; running?: unknown } = value;
   return { ...parseState(fields.state), ...parseRunning(fields.running) };
 }
@@ -91,8 +96,9 @@ function parseState(value: unknown): { state?: ContainerState } {
 
 function parseRunning(value: unknown): { running?: number } {
   if (value === undefined) return {};
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 0) {
-    throw new Error(`running: got ${JSON.stringify(value)}, expected an integer from 0`);
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > MOST_RUNNING) {
+    const got = JSON.stringify(value);
+    throw new Error(`running: got ${got}, expected an integer from 0 to ${MOST_RUNNING}`);
   }
   return { running: value };
 }

@@ -34,6 +34,20 @@ function call(pod: PodSummary, path: string): Promise<{ status: number; body: st
 }
 
 describe("a pod", () => {
+  it("is replaced when somebody else told its queue-proxy to stop", async () => {
+    await using bench = await startPodBench();
+    const key = bench.define("drained");
+    await bench.scale(key, 1);
+    const first = await onePod(bench);
+    process.kill(first.sidecarPid, "SIGTERM");
+    const second = await eventually(
+      () => bench.summaries().find(({ phase, uid }) => phase === "ready" && uid !== first.uid),
+      { ...READY_MS, what: "another pod is ready" },
+    );
+    expect(second.address).not.toBe(first.address);
+    await eventually(() => bench.summaries().length === 1, READY_MS);
+  });
+
   it("starts with an address, files and variables of its own, and answers through its sidecar", async () => {
     await using bench = await startPodBench();
     const key = bench.define("echo", { env: { GREETING: "hi" } });
