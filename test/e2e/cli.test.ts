@@ -105,6 +105,31 @@ describe("commands on a running platform", () => {
     expect(page.out).toMatch(/echo-00001-[0-9a-f]{5} +ready/);
   });
 
+  it("explain says why there are pods, also as JSON, and plan takes a recorded trace", async () => {
+    await pilotlight("invoke", "echo");
+    const words = await pilotlight("explain", "echo", "--limit", "0");
+    expect(words.out).toContain("default/echo-00001\n");
+    expect(words.out).toMatch(/0 to 1 pod \(\w+\): .*1 waiting need 1/);
+    expect(words.out).toMatch(/formula: window \d+, waiting \d+, burst \d+/);
+    const [revision] = JSON.parse((await pilotlight("explain", "echo", "--json")).out) as {
+      key: string;
+      decisions: { explanation: object }[];
+    }[];
+    expect(revision?.key).toBe("default/echo-00001");
+    expect(revision?.decisions.length).toBeGreaterThan(0);
+
+    const recording = start(["simulate", "echo", "--record", "5m", "--save", "echo.csv", "--json"]);
+    await eventually(() => recording.text().err.includes("Recording"), SOON);
+    await Promise.all([pilotlight("invoke", "echo"), pilotlight("invoke", "echo")]);
+    // Ends the recording early; what was recorded counts.
+    recording.child.kill("SIGINT");
+    const { out, code } = await recording.done;
+    expect(code).toBe(0);
+    const rows = JSON.parse(out) as { requests: number }[];
+    expect(rows[0]?.requests).toBeGreaterThan(0);
+    expect(rows[0]?.requests).toBeLessThanOrEqual(2);
+  });
+
   it("logs prints what a container wrote, and follows", async () => {
     const follow = start(["logs", "echo", "-f"]);
     await eventually(async () => {

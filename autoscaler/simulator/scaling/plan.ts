@@ -91,8 +91,11 @@ export function runWorkload(workload: Workload, annotations: Annotations): Scali
   return simulateScaling({ settings, defaults, arrivals, startTimesMs, seed, horizonMs });
 }
 
-/** Cluster defaults for `simulate` and `plan`. */
-export { PLATFORM_DEFAULTS as SIMULATED_DEFAULTS };
+/** Cluster defaults for `simulate` and `plan`: as installed, and zero as a first scale is no fault. */
+export const SIMULATED_DEFAULTS: ClusterDefaults = Object.freeze({
+  ...PLATFORM_DEFAULTS,
+  allowZeroInitialScale: true,
+});
 
 /** Of chosen knobs those whose value is not what holds without them: in `present`, or by default. */
 export function changedOnly(chosen: Annotations, present: Annotations = {}): Annotations {
