@@ -112,7 +112,12 @@ async function startStock(program: Program, options: PeerOptions): Promise<Peer>
 
 function startNginx(program: Program, options: PeerOptions): Promise<Peer> {
   return startConfigured(program, nginxProxy(options.upstreamPort), (file, folder) => [
-    ...["-p", folder, "-c", file, "-e", join(folder, "error.log")],
+    "-p",
+    folder,
+    "-c",
+    file,
+    "-e",
+    join(folder, "error.log"),
   ]);
 }
 

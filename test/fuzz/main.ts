@@ -14,7 +14,7 @@ const options: FuzzOptions = {
   seed: values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed),
   ms: (Number(values.seconds) * 1_000) / 2,
 };
-console.log(`seed ${options.seed}, ${values.seconds} s`);
+print(`seed ${options.seed}, ${values.seconds} s`);
 await run("request heads", fuzzRequestHeads);
 await run("push protocol", fuzzPushesAtActivator);
 
@@ -23,7 +23,12 @@ async function run(
   fuzz: (options: FuzzOptions) => Promise<FuzzResult>,
 ): Promise<void> {
   const { runs, passed, findings } = await fuzz(options);
-  console.log(`${name}: ${runs} runs, ${passed} of them accepted, ${findings.length} findings`);
-  for (const finding of findings) console.log(`  ${finding}`);
+  print(`${name}: ${runs} runs, ${passed} of them accepted, ${findings.length} findings`);
+  for (const finding of findings) print(`  ${finding}`);
   if (findings.length > 0) process.exitCode = 1;
+}
+
+/** This is a command, and its findings are its output. */
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
 }

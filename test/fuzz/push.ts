@@ -36,7 +36,7 @@ const ODD_VALUES: readonly unknown[] = [
   0,
   1.5,
   1e308,
-  9_007_199_254_740_993,
+  2 ** 53 + 2,
   "",
   "x".repeat(70_000),
   "\u0000\r\n",
@@ -76,8 +76,9 @@ function faultOf(status: number | "silence"): string | undefined {
 }
 
 /** Whether the store knows a target that this pod may not speak for. */
-async function strangerOf({ pod, targets }: PushFuzzOptions): Promise<string | undefined> {
-  const odd = (await targets()).find(
+async function strangerOf(options: PushFuzzOptions): Promise<string | undefined> {
+  const { pod } = options;
+  const odd = (await options.targets()).find(
     ({ uid, address }) => uid !== pod.uid || !address.startsWith(`${pod.address}:`),
   );
   return odd === undefined ? undefined : `the store holds ${JSON.stringify(odd)}`;

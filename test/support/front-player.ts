@@ -3,7 +3,7 @@
  * the connection ended, and what an upstream received. One upstream connection per request, so that
  * streams of different fronts can be compared byte by byte.
  */
-import { connect, createServer, type AddressInfo, type Server } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { readStrictly } from "./strict-requests.ts";
 import { type Rig, startRig, useFrontForm } from "./proxy-rig.ts";
 
@@ -81,7 +81,7 @@ async function startUpstream(): Promise<{
   stop(): Promise<void>;
 }> {
   const received: Received[] = [];
-  const sockets = new Set<import("node:net").Socket>();
+  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     const entry = { text: "" };
     received.push(entry);
