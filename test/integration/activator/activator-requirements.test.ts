@@ -1,0 +1,70 @@
+/** Requirements on activators together, by their numbers. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ActivatorBench, call, podOf } from "../../support/activator-bench.ts";
+import type { BenchActivator } from "../../support/activator-bench.ts";
+import { eventually } from "../../support/eventually.ts";
+import { startValkey } from "../../support/valkey.ts";
+import type { ValkeyServer } from "../../support/valkey.ts";
+
+let valkey: ValkeyServer;
+let bench: ActivatorBench;
+let one: BenchActivator;
+let two: BenchActivator;
+
+beforeEach(async () => {
+  valkey = await startValkey();
+  bench = new ActivatorBench(valkey.url, valkey.freshPrefix());
+  await bench.configure();
+  [one, two] = [await bench.activator(), await bench.activator()];
+});
+afterEach(async () => {
+  await bench.close();
+  await valkey.stop();
+});
+
+describe("R8", () => {
+  it("requests to one activator use the pods of both, the second one at once", async () => {
+    const [first, second] = [await bench.pod(), await bench.pod()];
+    await first.register(one.push);
+    await second.register(two.push);
+    const running = [call(one.dataUrl, "/?ms=2000"), call(one.dataUrl, "/?ms=2000")];
+    // Together, though each pod takes one at a time: neither waited for the other's end.
+    await eventually(() => first.running === 1 && second.running === 1, { timeoutMs: 1_500 });
+    const replies = await Promise.all(running);
+    expect(new Set(replies.map(podOf))).toEqual(new Set([first.uid, second.uid]));
+  });
+});
+
+describe("R7", () => {
+  it("an address that another service has now: the right pod answers, the other sees nothing", async () => {
+    const [gone, right] = [await bench.pod(), await bench.pod()];
+    await right.register(two.push);
+    await gone.register(one.push);
+    // Whoever listens there now is not the pod that is asked for.
+    gone.manner = "wrong_target";
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => call(one.dataUrl, "/", { method: "POST", body: "x" })),
+    );
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+    expect(new Set(replies.map(podOf))).toEqual(new Set([right.uid]));
+    expect(gone.arrivals).toBeGreaterThan(0);
+    expect(gone.hits).toBe(0);
+  });
+});
+
+describe("R15", () => {
+  it("100 long requests to one of two activators run at once on 100 pods", async () => {
+    const pods = await Promise.all(Array.from({ length: 100 }, () => bench.pod()));
+    await Promise.all(pods.map((pod, index) => pod.register((index % 2 === 0 ? one : two).push)));
+    for (const pod of pods) pod.manner = "hang";
+    const leaving = new AbortController();
+    const running = pods.map(() =>
+      call(one.dataUrl, "/", { signal: leaving.signal }).catch(() => "left"),
+    );
+    await eventually(() => pods.every((pod) => pod.running === 1), { timeoutMs: 10_000 });
+    expect(Math.max(...pods.map((pod) => pod.mostRunning))).toBe(1);
+    leaving.abort();
+    expect(new Set(await Promise.all(running))).toEqual(new Set(["left"]));
+    await eventually(async () => (await bench.busy()) === 0);
+  });
+});
