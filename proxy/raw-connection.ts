@@ -93,7 +93,7 @@ export class RawConnection implements RawExchangeOwner {
     return this.#owner.isStopping;
   }
 
-  onBodyWanted(): void {
+  onFlowChanged(): void {
     this.#process();
   }
 
@@ -242,17 +242,14 @@ export class RawConnection implements RawExchangeOwner {
 
   /** Stops reading when enough lies here unused, and reads on when it is used. */
   #balance(): void {
-    const mustPause = (this.#input?.length ?? 0) > READ_AHEAD_BYTES;
-    const isBodyBlocked = this.#exchange !== undefined && !this.#isBodyFlowing(this.#exchange);
-    const isPausing = mustPause || (isBodyBlocked && this.#input !== undefined);
+    // While nobody takes the body it is read ahead, since only a reader sees its client leave.
+    const unused = this.#input?.length ?? 0;
+    const most = this.#exchange?.body.isBlocked === true ? 0 : READ_AHEAD_BYTES;
+    const isPausing = unused > most;
     if (isPausing === this.#isPaused || this.socket.destroyed) return;
     this.#isPaused = isPausing;
     if (isPausing) this.socket.pause();
     else this.socket.resume();
-  }
-
-  #isBodyFlowing(exchange: RawExchange): boolean {
-    return exchange.body.complete || exchange.body.isWanted;
   }
 
   #refuse(reason: RefusedReason): void {

@@ -36,7 +36,7 @@ export interface RawExchangeOwner {
   readonly keepAliveLines: string;
   /** The front wants its connections to end. */
   readonly isStopping: boolean;
-  onBodyWanted(): void;
+  onFlowChanged(): void;
   /** The answer in progress is the last of this connection. */
   closeAfterAnswer(): void;
   /** The socket is the caller's from now on; bytes that came early are given back to it. */
@@ -67,7 +67,7 @@ export class RawExchange extends ClientExchange {
     this.body = new RawRequestBody({
       framing: read.framing,
       replayBytes: owner.replayBytes,
-      onWanted: () => owner.onBodyWanted(),
+      onFlowChanged: () => owner.onFlowChanged(),
     });
   }
 

@@ -14,8 +14,8 @@ export interface RawBodyOptions {
   readonly framing: BodyFraming;
   /** Bytes held for another attempt. */
   readonly replayBytes: number;
-  /** Somebody takes the body now: the connection may give what it has. */
-  onWanted(): void;
+  /** Somebody takes the body now, or nobody does any more: the connection looks what it may read. */
+  onFlowChanged(): void;
 }
 
 export class RawRequestBody implements BodySource {
@@ -53,6 +53,11 @@ export class RawRequestBody implements BodySource {
     return this.#sink !== undefined && !this.#isPaused && !this.#isEnded;
   }
 
+  /** The one who takes the body asked to wait. */
+  get isBlocked(): boolean {
+    return this.#sink !== undefined && this.#isPaused && !this.#isEnded;
+  }
+
   start(sink: BodySink): void {
     for (const bytes of this.#held) sink.chunk(bytes);
     if (this.#isEnded) return sink.end(this.#trailers);
@@ -64,7 +69,9 @@ export class RawRequestBody implements BodySource {
   }
 
   stop(): void {
+    if (this.#sink === undefined) return;
     this.#sink = undefined;
+    this.#options.onFlowChanged();
   }
 
   forget(): void {
@@ -103,7 +110,7 @@ export class RawRequestBody implements BodySource {
   #take(sink: BodySink): void {
     this.#sink = sink;
     this.#isPaused = false;
-    this.#options.onWanted();
+    this.#options.onFlowChanged();
   }
 
   #give(bytes: Buffer): void {

@@ -44,6 +44,43 @@ describe("a client that leaves", () => {
     await eventually(() => made.front.open === 0);
   });
 
+  it("while the handler holds its request, and its body was never asked for", async () => {
+    rig = await startRig({ onExchange: () => undefined });
+    const made = rig;
+    const client = new RawClient(rig.port);
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n\r\n" + "x".repeat(20_000));
+    await eventually(() => made.exchanges.length === 1);
+    client.socket.destroy();
+    await eventually(() => made.exchanges[0]?.clientGone === true && made.front.open === 0);
+  });
+
+  it("behind an attempt that failed while its upstream did not read", async () => {
+    server = await startRawServer((connection) => {
+      connection.socket.pause();
+    });
+    const { port } = server;
+    rig = await startRig({
+      onExchange: (exchange, made) => {
+        const { onEnd: _answers, ...attempt } = made.attemptTo(port, exchange);
+        exchange.forward({
+          ...attempt,
+          limits: limits({ startMs: 300 }),
+          onEnd: (end) => made.ends.push(end),
+        });
+      },
+    });
+    const made = rig;
+    const client = new RawClient(rig.port);
+    const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n";
+    client.send(head + "x".repeat(8_000_000));
+    await eventually(() => made.ends.length === 1);
+    expect(made.ends).toMatchObject([{ kind: "limit", limit: "start" }]);
+    client.socket.resetAndDestroy();
+    // What the kernel holds is read off in steps; a client that is gone shows itself behind it.
+    made.exchanges[0]?.answer({ status: 504, headers: [], body: "late" });
+    await eventually(() => made.front.open === 0);
+  });
+
   it.each([
     ["by FIN", (client: RawClient) => client.socket.end()],
     ["by RST", (client: RawClient) => client.socket.resetAndDestroy()],
