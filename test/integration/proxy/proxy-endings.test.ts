@@ -61,9 +61,8 @@ describe("a client that leaves", () => {
     const { port } = server;
     rig = await startRig({
       onExchange: (exchange, made) => {
-        const { onEnd: _answers, ...attempt } = made.attemptTo(port, exchange);
         exchange.forward({
-          ...attempt,
+          ...made.attemptTo(port, exchange),
           limits: limits({ startMs: 300 }),
           onEnd: (end) => made.ends.push(end),
         });
