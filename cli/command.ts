@@ -28,6 +28,8 @@ export interface Command {
   readonly summary: string;
   /** After `pilotlight NAME`. */
   readonly usage: string;
+  /** How many words it takes beside its options; 0 where it does not say. */
+  readonly mostArguments?: number;
   readonly options: Readonly<Record<string, OptionHelp>>;
   /** Paragraph below the usage. */
   readonly details: string;

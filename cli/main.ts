@@ -88,10 +88,14 @@ function parse(
       options: parserOptions(command),
       allowPositionals: true,
     });
+    const extra = positionals[command.mostArguments ?? 0];
+    if (extra !== undefined) throw new TypeError(`It has no use for "${extra}"`);
     return { ...rest, positionals, options: new ParsedOptions(values), onSignal };
   } catch (error) {
     const cure = `\`pilotlight help ${command.name}\` shows what it takes.`;
-    throw new PlatformError("ERR_USAGE", `${errorText(error)}. ${cure}`, { cause: error });
+    // Node goes on to explain positional arguments; the cure here is shorter.
+    const fault = errorText(error).replace(/\. To specify a positional argument.*/s, "");
+    throw new PlatformError("ERR_USAGE", `${fault}. ${cure}`, { cause: error });
   }
 }
 

@@ -11,6 +11,7 @@ export const apply: Command = {
   name: "apply",
   summary: "add the services of some files to a running platform, or change them",
   usage: "FILE... [--run-folder FOLDER]",
+  mostArguments: Infinity,
   options: RUN_FOLDER_OPTION,
   details:
     "Reads files (or folders of files) where they lie, applies their services, and follows their\n" +

@@ -9,6 +9,7 @@ export function createCompletion(all: () => readonly Command[]): Command {
     name: "completion",
     summary: "print the script that completes commands, options and services in a shell",
     usage: "bash|zsh|fish",
+    mostArguments: 1,
     options: {},
     details:
       "Prints a script for the shell. For good: add the line of the first example to ~/.bashrc, that\n" +

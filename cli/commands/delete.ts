@@ -13,6 +13,7 @@ export const deleteCommand: Command = {
   name: "delete",
   summary: "remove services from a running platform",
   usage: "SERVICE|FILE... [--run-folder FOLDER]",
+  mostArguments: Infinity,
   options: RUN_FOLDER_OPTION,
   details:
     "Removes services by name, or all that came from a file. Running requests end in peace. The\n" +

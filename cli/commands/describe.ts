@@ -10,6 +10,7 @@ export const describe: Command = {
   name: "describe",
   summary: "show one service: conditions, traffic, revisions, settings, pods, decisions",
   usage: "SERVICE [--run-folder FOLDER]",
+  mostArguments: 1,
   options: RUN_FOLDER_OPTION,
   details:
     "Shows conditions and traffic of a service, and of each revision the command behind it, its\n" +

@@ -13,6 +13,7 @@ export const explain: Command = {
   name: "explain",
   summary: "say why a service has as many pods as it has",
   usage: "SERVICE [--limit N]",
+  mostArguments: 1,
   options: {
     limit: { type: "string", value: "N", help: "decisions per revision (default 10, 0 = all)" },
     ...RUN_FOLDER_OPTION,

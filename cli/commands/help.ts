@@ -9,6 +9,7 @@ export function createHelp(others: readonly Command[]): Command {
     name: "help",
     summary: "show the commands, or how one of them is used",
     usage: "[COMMAND]",
+    mostArguments: 1,
     options: {},
     details: "Lists the commands, or shows options and examples of one.",
     examples: ["pilotlight help", "pilotlight help invoke"],

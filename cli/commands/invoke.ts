@@ -20,6 +20,7 @@ export const invoke: Command = {
   name: "invoke",
   summary: "send one request to a service and print the answer",
   usage: "SERVICE [PATH] [-d BODY] [-H NAME:VALUE] [--timings]",
+  mostArguments: 2,
   options: {
     data: {
       type: "string",

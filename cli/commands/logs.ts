@@ -15,6 +15,7 @@ export const logs: Command = {
   name: "logs",
   summary: "print what the pods of a service wrote",
   usage: "SERVICE|POD [-f] [--sidecar]",
+  mostArguments: 1,
   options: {
     follow: { type: "boolean", short: "f", help: "go on with what is written from now on" },
     sidecar: { type: "boolean", help: "the queue-proxy's log instead of the container's" },

@@ -20,6 +20,7 @@ export const plan: Command = {
   name: "plan",
   summary: "find the settings that meet a target at the least GPU time",
   usage: "[SERVICE] --slo p95=2s [--shape NAME | --trace FILE] [--plot FILE]",
+  mostArguments: 1,
   options: {
     slo: { type: "string", value: "TARGET", help: "longest waiting, e.g. p95=2s; needed" },
     plot: { type: "string", value: "FILE", help: "draw GPU time against waiting as an SVG" },

@@ -20,6 +20,7 @@ export const simulate: Command = {
   name: "simulate",
   summary: "compare scaling settings on recorded or made-up arrivals",
   usage: "[SERVICE] [--shape NAME | --trace FILE] [--with KEY=VALUE,...]",
+  mostArguments: 1,
   options: {
     with: {
       type: "string",

@@ -10,6 +10,7 @@ export const up: Command = {
   name: "up",
   summary: "start the platform on this machine with the services of some files",
   usage: "FILE... [--port N] [--run-folder FOLDER]",
+  mostArguments: Infinity,
   options: {
     port: { type: "string", value: "N", help: `public port (default ${DEFAULT_PORT}; 0 = any)` },
     "dashboard-port": {

@@ -182,6 +182,7 @@ export async function backToZero(stage: Stage): Promise<readonly string[]> {
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
   const remaining = left();
+  if (signal.aborted) return remaining;
   terminal.settle(
     remaining.length === 0
       ? `${terminal.paint.green("✓")} every service at 0 pods after ${formatMs(performance.now() - startedAt)}`

@@ -168,7 +168,14 @@ describe("without a platform", () => {
       expect(examples.join("\n")).toContain(`pilotlight ${name}`);
     }
     expect((await pilotlight("frobnicate")).code).toBe(2);
-    expect((await pilotlight("ls", "--frobnicate")).code).toBe(2);
+    const unknown = await pilotlight("ls", "--frobnicate");
+    expect(unknown.code).toBe(2);
+    expect(unknown.err.trim().split("\n")).toEqual([
+      "pilotlight ls: Unknown option '--frobnicate'. `pilotlight help ls` shows what it takes.",
+    ]);
+    const extra = await pilotlight("ls", "echo");
+    expect(extra.code).toBe(2);
+    expect(extra.err).toContain('It has no use for "echo".');
   });
 });
 
