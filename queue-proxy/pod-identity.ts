@@ -17,7 +17,10 @@ export interface PodIdentity {
   token(): string | undefined;
 }
 
-export function createPodIdentity(podRoot: string): PodIdentity {
+export function createPodIdentity(
+  podRoot: string,
+  nowMs: () => number = () => performance.now(),
+): PodIdentity {
   const path = join(podRoot, TOKEN_DIRECTORY, TOKEN_AUDIENCE);
   let uid = "";
   let lookedAt = Number.NEGATIVE_INFINITY;
@@ -32,7 +35,7 @@ export function createPodIdentity(podRoot: string): PodIdentity {
     token,
     uid: () => {
       if (uid !== "") return uid;
-      const now = performance.now();
+      const now = nowMs();
       if (now - lookedAt < RETRY_MS) return "";
       lookedAt = now;
       uid = podUidOf(token() ?? "");

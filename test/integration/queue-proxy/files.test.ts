@@ -72,10 +72,14 @@ describe("lives", () => {
 });
 
 it("the token is read anew, the name once", () => {
-  const identity = createPodIdentity(root);
+  let now = 0;
+  const identity = createPodIdentity(root, () => now);
   expect(identity.uid()).toBe("");
   expect(identity.token()).toBeUndefined();
   writeToken(root, "one");
+  now = 999;
+  expect(identity.uid()).toBe("");
+  now = 1_000;
   expect(identity.uid()).toBe("one");
   writeToken(root, "two");
   expect(identity.token()).toBe(tokenOf("two"));
