@@ -168,12 +168,12 @@ describe("limits of an attempt", () => {
       connection.send(STREAM);
       const beganAt = performance.now();
       while (spoken < 10) {
-        await eventually(() => performance.now() - beganAt > spoken * 30);
+        await eventually(() => performance.now() - beganAt > spoken * 60);
         connection.send("4\r\nmore\r\n");
         spoken += 1;
       }
     });
-    rig = await startRig({ port: server.port, attempt: { limits: limits({ idleMs: 100 }) } });
+    rig = await startRig({ port: server.port, attempt: { limits: limits({ idleMs: 500 }) } });
     const client = new RawClient(rig.port).send(GET);
     const text = await client.ended();
     expect(text.match(/more/g)).toHaveLength(10);

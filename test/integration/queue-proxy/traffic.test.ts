@@ -69,7 +69,7 @@ it("refuses a leased request above the limit and takes one when the slot is free
 
 it("queues ten times the limit of other requests and refuses the twelfth, as stock does", async () => {
   const calls = Array.from({ length: 14 }, () =>
-    sidecar.request("/sleep?s=0.02", { via: "foreign" }),
+    sidecar.request("/sleep?s=0.15", { via: "foreign" }),
   );
   const answers = await Promise.all(calls);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(11);
