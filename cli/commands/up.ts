@@ -132,7 +132,7 @@ function summary(platform: Platform, tookMs: number): string {
     ]),
     "",
     first === undefined ? "" : `  Try:  curl ${first.url}`,
-    `        pilotlight invoke ${first?.name ?? "NAME"} --timings`,
+    `        npx pilotlight invoke ${first?.name ?? "NAME"} --timings`,
     "  Stop: Ctrl-C",
     "",
   ].join("\n");

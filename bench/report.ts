@@ -1,2 +1,0 @@
-/** Kept while benches move to `foundation/report.ts`. */
-export * from "../foundation/report.ts";
