@@ -83,6 +83,30 @@ describe("a simulation", () => {
     expect(zeroAt).toBeLessThanOrEqual(3_010 + 30_000 + 60_000 + 4_000);
   });
 
+  describe("R11 the buffer keeps one pod warm", () => {
+    // One request every 12 s for a minute each, a start takes 8 s: five run side by side.
+    const arrivals = Array.from({ length: 20 }, (_, index) => ({
+      atMs: 20_000 + index * 12_000,
+      serviceMs: 60_000,
+    }));
+    const given = { arrivals, startTimesMs: [8_000], initialPods: 1 };
+    // The mean must follow within the time between two arrivals less one start.
+    const window = "6s";
+    const always = { window, "scaling-buffer": "1", "scaling-buffer-mode": "always" };
+
+    test("arrivals slower than one start never wait for a start", () => {
+      const result = simulateScaling(scenario(always, given));
+      expect(result).toMatchObject({ requests: 20, coldStarts: 0, unserved: 0 });
+      expect(result.waitMs.max).toBe(0);
+      expect(result.peakPods).toBe(6);
+    });
+
+    test("without it they do", () => {
+      const result = simulateScaling(scenario({ window }, given));
+      expect(result.waitMs.max).toBeGreaterThan(8_000);
+    });
+  });
+
   test("a pod that leaves while it works ends its work first", () => {
     const arrivals = [
       { atMs: 0, serviceMs: 100 },
