@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Logger } from "../foundation/logger.ts";
 import { createStore } from "../store/store.ts";
-import type { StoreHandle } from "../store/store.ts";
+import type { ServerFacts, StoreHandle } from "../store/store.ts";
 import { startChild } from "./child.ts";
 import { COMPILE_CACHE } from "./defaults.ts";
 import { LogFile } from "./log-file.ts";
@@ -37,6 +37,7 @@ export interface Base extends BaseOptions {
   readonly secret: string;
   readonly server: LocalStore;
   readonly store: StoreHandle;
+  readonly storeFacts: ServerFacts;
   readonly storePrefix: string;
   readonly compileCache: string;
 }
@@ -66,8 +67,18 @@ export async function openBase(options: BaseOptions): Promise<Base> {
   });
   stops.add("store client", () => store.close());
   await store.ready();
-  const compileCache = COMPILE_CACHE;
-  return { ...options, folder, watchdog, gate, secret, server, store, storePrefix, compileCache };
+  return {
+    ...options,
+    folder,
+    watchdog,
+    gate,
+    secret,
+    server,
+    store,
+    storeFacts: await store.server(),
+    storePrefix,
+    compileCache: COMPILE_CACHE,
+  };
 }
 
 /**

@@ -19,6 +19,7 @@ import { announce } from "./presence.ts";
 import { claimPort, openServing, startServing } from "./serving.ts";
 import type { Serving } from "./serving.ts";
 import { StopList } from "./stop-list.ts";
+import type { ServerFacts } from "../store/store.ts";
 import type { RoutingStore } from "../store/types.ts";
 
 export type { PlatformEvent, PlatformUrls, ServiceSummary } from "./platform-types.ts";
@@ -48,6 +49,8 @@ export interface Platform {
   readonly runFolder: string;
   /** Which store serves, in words. */
   readonly store: string;
+  /** The same as the server says it. */
+  readonly storeFacts: ServerFacts;
   services(): readonly ServiceSummary[];
   pods(): readonly PodSummary[];
   activators(): readonly ActivatorRecord[];
@@ -102,6 +105,7 @@ function platformOf(serving: Serving, control: Control, urls: PlatformUrls): Pla
     urls,
     runFolder: base.folder.path,
     store: base.server.description,
+    storeFacts: base.storeFacts,
     services: () => serving.summaries(),
     pods: () => pods.summaries(),
     activators: () => serving.activators.records(),

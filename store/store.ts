@@ -42,7 +42,15 @@ export interface StoreHandle {
   ready(): Promise<void>;
   /** Time of a round trip in ms; rejects when the store cannot be reached. */
   ping(): Promise<number>;
+  /** What serves: read from the server itself, so that a fall-back cannot pass for Valkey. */
+  server(): Promise<ServerFacts>;
   close(): Promise<void>;
+}
+
+export interface ServerFacts {
+  readonly name: "valkey" | "redis";
+  /** `8.0.1`; empty when the server does not say. */
+  readonly version: string;
 }
 
 export const DEFAULT_PREFIX = "pilotlight:";
@@ -77,6 +85,12 @@ export function createStore(options: StoreOptions): StoreHandle {
       const startedAt = performance.now();
       await caller.command((connection) => connection.ping());
       return performance.now() - startedAt;
+    },
+    server: async () => {
+      const info = await caller.command((connection) => connection.info("server"));
+      const valkey = /^valkey_version:(\S+)/m.exec(info)?.[1];
+      if (valkey !== undefined) return { name: "valkey", version: valkey };
+      return { name: "redis", version: /^redis_version:(\S+)/m.exec(info)?.[1] ?? "" };
     },
     close: () => {
       requests.close();

@@ -35,6 +35,8 @@ export async function startDemoPlatform(options: DemoPlatformOptions): Promise<D
     activatorUrls: platform.activators().map(({ url }) => url),
     dashboardUrl: platform.urls.dashboard,
     store: platform.store,
+    storeVersion: platform.storeFacts.version,
+    storeIsRedis: platform.storeFacts.name === "redis",
     services,
     pods: (name) =>
       platform.pods().filter((pod) => pod.service === name && pod.key.startsWith(`${NAMESPACE}/`)),

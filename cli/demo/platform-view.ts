@@ -13,6 +13,9 @@ export interface DemoPlatform {
   readonly dashboardUrl: string;
   /** Which store serves, in words. */
   readonly store: string;
+  /** `8.0.1`. */
+  readonly storeVersion: string;
+  readonly storeIsRedis: boolean;
   services(): readonly DemoService[];
   /** Pods that exist now, terminating ones included. */
   pods(service: string): readonly DemoPod[];

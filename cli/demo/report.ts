@@ -25,7 +25,6 @@ export interface DemoFigures {
   readonly largestInContainer: number;
   /** From the start of the platform to its stop. */
   readonly seconds: number;
-  readonly store: string;
 }
 
 export function buildReport(figures: DemoFigures): Report {

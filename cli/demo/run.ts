@@ -41,6 +41,10 @@ export async function runDemo(options: DemoOptions): Promise<number> {
     const report = await perform(options, builder, folder);
     if (options.jsonFile !== undefined) writeReport(report, options.jsonFile);
     return exitCodeOf(report);
+  } catch (error) {
+    // A demo that cannot start or breaks still leaves its report, marked incomplete.
+    if (options.jsonFile !== undefined) writeReport(builder.report(), options.jsonFile);
+    throw error;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -129,7 +133,7 @@ async function close(stage: Stage, closing: Closing): Promise<Report> {
   const { platform, tally, counts, signal } = stage;
   const { builder, notAtZero, startedAt } = closing;
   if (!signal.aborted) builder.complete();
-  builder.store(platform.store, platform.store.includes("redis"));
+  builder.store(platform.storeVersion, platform.storeIsRedis);
   return buildReport({
     builder,
     tally,
@@ -142,7 +146,6 @@ async function close(stage: Stage, closing: Closing): Promise<Report> {
     })),
     largestInContainer: Math.max(0, ...stage.pagesAtOnce),
     seconds: Math.round((performance.now() - startedAt) / 100) / 10,
-    store: platform.store,
   });
 }
 
