@@ -31,14 +31,16 @@ function mainTerm(explanation: Explanation): string {
   if (load.waitingTerm === load.demand) {
     return `${explanation.busy} running and ${explanation.aged} waiting need ${load.waitingTerm}`;
   }
-  if (load.slow === load.demand) {
-    const mean =
-      explanation.metric === "rps"
-        ? load.mean.rate
-        : (explanation.resourcePercent ?? load.mean.concurrency);
-    return `mean ${shown(mean)} over the window needs ${load.slow}`;
+  if (load.slow === load.demand) return slowTerm(explanation);
+  if (load.runningTerm === load.demand) {
+    return `${explanation.busy} running need ${load.runningTerm}`;
   }
   return `burst needs ${load.burst}`;
+}
+
+function slowTerm({ load, metric, resourcePercent }: Explanation): string {
+  const mean = metric === "rps" ? load.mean.rate : (resourcePercent ?? load.mean.concurrency);
+  return `mean ${shown(mean)} over the window needs ${load.slow}`;
 }
 
 function shown(value: number): string {

@@ -29,8 +29,9 @@ function formula({ explanation }: DecisionRecord): string {
   }
   const max = bounds.max === 0 ? "no limit" : String(bounds.max);
   const because = limits.length === 0 ? "" : `, limited by ${limits.join(", ")}`;
+  const running = load.runningTerm > 0 ? `running ${load.runningTerm}, ` : "";
   return (
-    `formula: window ${load.slow}, waiting ${load.waitingTerm}, burst ${load.burst}, ` +
+    `formula: window ${load.slow}, waiting ${load.waitingTerm}, ${running}burst ${load.burst}, ` +
     `buffer ${load.buffer}, target ${shown(load.targetValue)} per pod, ` +
     `bounds ${bounds.min} to ${max}: wants ${want}, gets ${replicas}${because}`
   );

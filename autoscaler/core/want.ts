@@ -42,6 +42,8 @@ export interface LoadWish {
   readonly targetValue: number;
   readonly slow: number;
   readonly waitingTerm: number;
+  /** With a buffer: pods for the requests that run now; else 0 (decision 13). */
+  readonly runningTerm: number;
   readonly burst: number;
   /** max(slow, fast). */
   readonly demand: number;
@@ -56,7 +58,7 @@ export function askForLoad(inputs: LoadInputs): LoadWish {
     settings.metric === "cpu" || settings.metric === "memory"
       ? resourceTerms(inputs, target)
       : loadTerms(inputs, target);
-  const demand = Math.max(terms.slow, terms.waitingTerm, terms.burst);
+  const demand = Math.max(terms.slow, terms.waitingTerm, terms.runningTerm, terms.burst);
   const buffer = bufferPods(demand, settings);
   const activated = demand > 0 ? Math.max(demand + buffer, settings.activationScale) : buffer;
   return {
@@ -70,7 +72,7 @@ export function askForLoad(inputs: LoadInputs): LoadWish {
   };
 }
 
-type Terms = Pick<LoadWish, "slow" | "waitingTerm" | "burst" | "lastBurstAtMs">;
+type Terms = Pick<LoadWish, "slow" | "waitingTerm" | "runningTerm" | "burst" | "lastBurstAtMs">;
 
 function loadTerms(inputs: LoadInputs, target: number): Terms {
   const byRate = inputs.settings.metric === "rps";
@@ -86,9 +88,20 @@ function loadTerms(inputs: LoadInputs, target: number): Terms {
   return {
     slow: ceilPods(load(inputs.mean) / target),
     waitingTerm: byRate ? firstPod(inputs) : ceilPods(podsForWaiting(inputs, target)),
+    runningTerm: byRate ? 0 : ceilPods(podsForRunning(inputs) / target),
     burst: burst.pods,
     lastBurstAtMs: burst.lastOverAtMs,
   };
+}
+
+/**
+ * Slots held, where a buffer promises a free pod beside them: the mean over the window follows work
+ * that runs longer than the window too late to keep that promise.
+ */
+function podsForRunning({ settings, busy }: LoadInputs): number {
+  const { buffer } = settings;
+  const none = buffer.kind === "pods" ? buffer.pods === 0 : buffer.ratio === 0;
+  return none ? 0 : busy;
 }
 
 /** A rate says nothing about requests that wait; without any pod one must come. */
@@ -97,7 +110,7 @@ function firstPod(inputs: LoadInputs): number {
 }
 
 function resourceTerms(inputs: LoadInputs, target: number): Terms {
-  const rest = { waitingTerm: 0, burst: 0, lastBurstAtMs: null };
+  const rest = { waitingTerm: 0, runningTerm: 0, burst: 0, lastBurstAtMs: null };
   const { resourcePercent, readyPods, currentReplicas } = inputs;
   if (resourcePercent === null || readyPods === 0) return { slow: currentReplicas, ...rest };
   const ratio = resourcePercent / target;

@@ -6,15 +6,17 @@ import type { Plan } from "../../autoscaler/simulator/scaling/plan.ts";
 import type { Candidate } from "../../autoscaler/simulator/scaling/search.ts";
 import { parseTarget, shortKey } from "../../autoscaler/simulator/scaling/words.ts";
 import type { WaitTarget } from "../../autoscaler/simulator/scaling/words.ts";
+import type { ScalingAlgorithm } from "../../common/contracts/annotations.ts";
 import { PlatformError } from "../../common/errors.ts";
 import { EXIT } from "../command.ts";
-import type { Command } from "../command.ts";
+import type { Command, Output } from "../command.ts";
 import { formatColumns, formatDuration } from "../table.ts";
 import { readWorkload, WORKLOAD_OPTIONS } from "../workload-options.ts";
 
 const SECONDS_PER_HOUR = 3_600;
 /** Points of the frontier that are printed; the plot and the JSON have them all. */
 const SHOWN_POINTS = 8;
+const NOTE_EVERY_MS = 3_000;
 
 export const plan: Command = {
   name: "plan",
@@ -39,7 +41,8 @@ export const plan: Command = {
     const slo = context.options.text("slo");
     if (slo === undefined) throw new PlatformError("ERR_USAGE", "Name a target: --slo p95=2s.");
     const target = parseTarget(slo);
-    const found = planSettings(await readWorkload(context), target);
+    const workload = await readWorkload(context);
+    const found = planSettings(workload, target, progressNotes(context.out));
     const plot = context.options.text("plot");
     if (plot !== undefined) await writeFile(plot, plotOf(found, target));
     const asJson = context.options.flag("json");
@@ -47,6 +50,20 @@ export const plan: Command = {
     return found.meets ? EXIT.ok : EXIT.failure;
   },
 };
+
+/** A line every few seconds; a short search says nothing. */
+function progressNotes(out: Output): (algorithm: ScalingAlgorithm) => void {
+  const tried: Record<ScalingAlgorithm, number> = { pilot: 0, kpa: 0 };
+  let lastMs = performance.now();
+  return (algorithm) => {
+    tried[algorithm] += 1;
+    const nowMs = performance.now();
+    if (nowMs - lastMs < NOTE_EVERY_MS) return;
+    lastMs = nowMs;
+    const stock = tried.kpa === 0 ? "" : `, ${tried.kpa} of kpa`;
+    out.note(`searching: ${tried.pilot} settings simulated${stock}`);
+  };
+}
 
 function page(found: Plan, target: WaitTarget): string {
   const goal = `waiting ${target.quantile} of at most ${formatDuration(target.limitMs)}`;

@@ -48,15 +48,26 @@ const AFTER_LAST_MS = 600_000;
 /** Above any GPU time: what misses the target comes after everything that meets it. */
 const MISSED = 1e12;
 
-export function planSettings(workload: Workload, target: WaitTarget): Plan {
+/**
+ * `onTry` hears of each simulated setting, so that a caller can show how far the search is.
+ *
+ * @throws PlatformError ERR_USAGE when the workload's own annotations are not valid.
+ */
+export function planSettings(
+  workload: Workload,
+  target: WaitTarget,
+  onTry: (algorithm: ScalingAlgorithm) => void = () => {},
+): Plan {
   const waitOf = ({ waitMs }: ScalingResult): number => waitMs[target.quantile];
   const meets = (result: ScalingResult): boolean =>
     waitOf(result) <= target.limitMs && result.unserved === 0;
   const search = (algorithm: ScalingAlgorithm): ReturnType<typeof searchSettings> =>
     searchSettings({
       knobs: KNOBS[algorithm],
-      evaluate: (annotations) =>
-        runWorkload(workload, { ...annotations, [ownKey("algorithm")]: algorithm }),
+      evaluate: (annotations) => {
+        onTry(algorithm);
+        return runWorkload(workload, { ...annotations, [ownKey("algorithm")]: algorithm });
+      },
       score: (result) =>
         meets(result)
           ? result.podSeconds.total
