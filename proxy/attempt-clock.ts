@@ -1,6 +1,8 @@
 /**
  * The four limits of an attempt on one timer: it is set once to the nearest end and looks again
- * when it rings, so a request that ends in time costs one timer set and cleared.
+ * when it rings, so a request that ends in time costs one timer set and cleared. After a stall of
+ * the event loop timers ring before sockets are read, so a limit fires only when one round of
+ * reading has not brought what it waits for.
  */
 import type { AttemptLimits } from "./types.ts";
 
@@ -16,6 +18,8 @@ export class AttemptClock {
   #activeAt = this.#startedAt;
   #phase: Phase = "connecting";
   #timer: NodeJS.Timeout | undefined;
+  /** Waits for one round of reading before a limit fires. */
+  #lastLook: NodeJS.Immediate | undefined;
 
   constructor(limits: AttemptLimits, onLimit: (limit: LimitName) => void) {
     this.#limits = limits;
@@ -41,6 +45,7 @@ export class AttemptClock {
 
   stop(): void {
     clearTimeout(this.#timer);
+    clearImmediate(this.#lastLook);
   }
 
   #arm(now: number): void {
@@ -53,10 +58,20 @@ export class AttemptClock {
 
   readonly #onRing = (): void => {
     const now = performance.now();
-    const over = this.#running().find((name) => this.#endOf(name) <= now);
+    if (this.#over(now) === undefined) this.#arm(now);
+    else this.#lastLook = setImmediate(this.#onLastLook);
+  };
+
+  readonly #onLastLook = (): void => {
+    const now = performance.now();
+    const over = this.#over(now);
     if (over === undefined) this.#arm(now);
     else this.#onLimit(over);
   };
+
+  #over(now: number): LimitName | undefined {
+    return this.#running().find((name) => this.#endOf(name) <= now);
+  }
 
   #running(): readonly LimitName[] {
     return RUNNING_LIMITS[this.#phase];

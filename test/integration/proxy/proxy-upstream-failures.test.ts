@@ -66,6 +66,23 @@ describe("an upstream that cannot be reached", () => {
     await frozen.stop();
   });
 
+  it("is no timeout when only our own process stalled", async () => {
+    server = await startRawServer(answering(OK));
+    const { port } = server;
+    const limits = { connectMs: 50, startMs: 0, idleMs: 0, totalMs: 0 };
+    rig = await startRig({
+      onExchange: (exchange, made) => {
+        exchange.forward(made.attemptTo(port, exchange, { limits }));
+        // The kernel connects meanwhile; the timer rings before anybody reads of it.
+        for (const endsAt = performance.now() + 120; performance.now() < endsAt;);
+      },
+    });
+    const client = new RawClient(rig.port).send(GET);
+    await client.has("ok");
+    expect(rig.ends).toMatchObject([{ kind: "done", status: 200 }]);
+    client.socket.destroy();
+  });
+
   it("lets the handler forward again, with the body, as often as needed", async () => {
     server = await startRawServer(async (connection) => {
       await connection.has("hello");
