@@ -1,0 +1,29 @@
+/**
+ * Bundles what the images run: one file per process under `dist/images`, beside the scripts of the
+ * store. One file starts several times faster than many (docs/decisions/0009), and an image with
+ * it needs no package folder.
+ */
+import { cpSync, existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { bundle } from "./bundle.ts";
+
+/** File in the image, and where it comes from. */
+const ENTRIES: Readonly<Record<string, string>> = {
+  "activator/main.mjs": "activator/main.ts",
+  "queue-proxy/main.mjs": "queue-proxy/main.ts",
+  "autoscaler/main.mjs": "autoscaler/main.ts",
+  "autoscaler/webhook.mjs": "autoscaler/webhook-main.ts",
+};
+
+const root = join(import.meta.dirname, "..");
+const folder = process.argv[2] ?? join(root, "dist/images");
+
+rmSync(folder, { recursive: true, force: true });
+for (const [target, source] of Object.entries(ENTRIES)) {
+  const input = join(root, source);
+  if (!existsSync(input)) continue;
+  await bundle({ input, file: join(folder, target), sourcemap: false });
+}
+// Read at the start, from beside the folder of the bundle, as in the sources.
+cpSync(join(root, "lua"), join(folder, "lua"), { recursive: true });
+console.log(`Built ${folder}`);
