@@ -8,6 +8,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { ScalingResult } from "../autoscaler/simulator/scaling/types.ts";
 import { exitCodeOf, ReportBuilder, writeReport } from "../foundation/report.ts";
+import { noteStore } from "../test/support/note-store.ts";
 import { formatTable } from "../foundation/text-table.ts";
 import { startValkey } from "../test/support/valkey.ts";
 import { duel, FLOOR_MS, geometricMean, run, TARGET_MS } from "./scaling/best.ts";
@@ -27,6 +28,7 @@ const SIZES = [10, 1_000, 10_000] as const;
 const { values } = parseArgs({ options: { json: { type: "string" } } });
 const report = new ReportBuilder("bench:scaling");
 try {
+  await noteStore(report);
   await reportTicks();
   reportCooldown();
   reportPromptness();

@@ -10,7 +10,7 @@ import { errorText } from "../../common/errors.ts";
 import { ReportBuilder, exitCodeOf, writeReport } from "../../foundation/report.ts";
 import { FAULTS } from "./faults.ts";
 import type { Fault, Outcome } from "./rig/fault.ts";
-import { startValkey } from "../support/valkey.ts";
+import { noteStore } from "../support/note-store.ts";
 
 const { values } = parseArgs({ options: { json: { type: "string" }, only: { type: "string" } } });
 const report = new ReportBuilder("test:faults");
@@ -25,7 +25,7 @@ if (chosen.length === 0) {
 }
 process.on("SIGINT", () => finish("cut short"));
 process.on("SIGTERM", () => finish("cut short"));
-await noteServer();
+await noteStore(report);
 for (const fault of chosen) await runOne(fault);
 finish();
 
@@ -83,13 +83,6 @@ function finish(why = ""): void {
   if (values.json !== undefined) writeReport(finished, values.json);
   process.exitCode = exitCodeOf(finished);
   if (why !== "") process.exit();
-}
-
-async function noteServer(): Promise<void> {
-  const server = await startValkey();
-  const info = await server.admin.info("server");
-  report.store(/^valkey_version:(\S+)/m.exec(info)?.[1] ?? "", server.kind === "redis");
-  await server.stop();
 }
 
 function seconds(since: number): string {

@@ -7,6 +7,7 @@
 import { parseArgs } from "node:util";
 import { errorText } from "../../common/errors.ts";
 import { exitCodeOf, ReportBuilder, writeReport } from "../../foundation/report.ts";
+import { noteStore } from "../support/note-store.ts";
 import { PACE } from "./pace.ts";
 import { PATHS } from "./row.ts";
 import type { PathName, ProtocolRow } from "./row.ts";
@@ -51,6 +52,7 @@ if (runs.length === 0) throw new Error(`No row has "${values.only}" in its name`
 process.on("SIGINT", () => finish());
 process.on("SIGTERM", () => finish());
 
+await noteStore(report);
 const stage = await Stage.open();
 try {
   await Promise.all([besideLane(), mainLane()]);
