@@ -138,8 +138,10 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
   }
 
   onUpstreamInformation(head: ResponseHead): void {
-    if (head.status === 100) this.#startBody();
-    else this.#client.sendInformation(head);
+    if (head.status === 100) {
+      if (!this.#isEnded && this.#attempt.awaitContinue === true) this.#attempt.onContinue?.();
+      this.#startBody();
+    } else this.#client.sendInformation(head);
   }
 
   onUpstreamHead(head: ResponseHead, framing: BodyFraming): void {
@@ -161,6 +163,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
   onUpstreamChunk(bytes: Buffer): boolean {
     this.bytesDown += bytes.length;
     this.#clock.active();
+    this.#attempt.onChunk?.(bytes);
     return this.#client.sendChunk(bytes);
   }
 

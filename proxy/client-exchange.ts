@@ -4,9 +4,11 @@
  */
 import type { Duplex } from "node:stream";
 import { ForwardedAttempt } from "./attempt.ts";
+import { BodyPeek, isPeekable } from "./body-peek.ts";
 import type { BodyFraming, BodySource, ClientSide } from "./sides.ts";
 import type {
   Attempt,
+  BodyLook,
   Exchange,
   OwnAnswer,
   RequestHead,
@@ -27,6 +29,7 @@ export abstract class ClientExchange implements Exchange, ClientSide {
   protected abstract readonly upgradeSpelling: string;
   #upstream: Upstream;
   #attempt: ForwardedAttempt | undefined;
+  #peek: BodyPeek | undefined;
   #isAttemptRunning = false;
   #isAnswered = false;
   #isClosed = false;
@@ -62,6 +65,13 @@ export abstract class ClientExchange implements Exchange, ClientSide {
   onClientGone(listener: () => void): void {
     if (this.#clientGone) listener();
     else this.#goneListener = listener;
+  }
+
+  peekBody(look: BodyLook): void {
+    if (this.#attempt !== undefined) throw new Error("peekBody() after an attempt");
+    if (!isPeekable(this.head, look.maxBytes)) return look.onBody(null);
+    this.#peek = new BodyPeek(this.body, look);
+    this.#peek.start();
   }
 
   answer(answer: OwnAnswer): void {
@@ -145,6 +155,7 @@ export abstract class ClientExchange implements Exchange, ClientSide {
   protected giveUp(): void {
     if (this.#clientGone) return;
     this.#clientGone = true;
+    this.#peek?.cancel();
     this.#attempt?.clientGone();
     this.#goneListener?.();
   }

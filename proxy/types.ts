@@ -46,12 +46,27 @@ export interface Exchange {
   readonly replayable: boolean;
   /** At most one listener; called once, at once when the client is already gone. */
   onClientGone(listener: () => void): void;
+  /**
+   * Reads the body ahead of the first attempt, as far as it comes; `onBody` is called exactly once,
+   * unless the client leaves first. What was read is held for the attempts.
+   */
+  peekBody(look: BodyLook): void;
+  /** 100 to a client that waits for it before it sends its body; nothing otherwise. */
+  sendContinue(): void;
   /** The platform's own answer; allowed while `pristine`. Reads off or cuts the rest of the request. */
   answer(answer: OwnAnswer): void;
   /** One attempt upstream. Only one at a time; the next only after `onEnd` of the last. */
   forward(attempt: Attempt): RunningAttempt;
   /** Cuts the client's connection without completing the answer (never a made-up success). */
   cut(websocketCloseCode?: number): void;
+}
+
+/** A look at a body: never longer than the bytes held for a replay, never longer than a moment. */
+export interface BodyLook {
+  readonly maxBytes: number;
+  readonly withinMs: number;
+  /** The whole body; null when there is none, or it is longer or slower. */
+  onBody(body: Buffer | null): void;
 }
 
 export interface OwnAnswer {
@@ -83,6 +98,10 @@ export interface Attempt {
    * answer away from it (its body is read off; the attempt ends with kind `intercepted`).
    */
   onResponse(head: ResponseHead): readonly string[] | "intercept";
+  /** Upstream said 100: it takes the request. Only asked for with `awaitContinue`. */
+  onContinue?(): void;
+  /** Sees each piece of the answer's body on its way; the bytes are valid until the return. */
+  onChunk?(bytes: Buffer): void;
   /** Called exactly once. */
   onEnd(end: AttemptEnd): void;
 }
