@@ -28,6 +28,13 @@ const RULES: readonly Rule[] = [
   { files: "activator/core/", may: ["activator/core/", "common/"], npm: [], why: PURE },
   { files: "queue-proxy/core/", may: ["queue-proxy/core/", "common/"], npm: [], why: PURE },
   { files: "autoscaler/core/", may: ["autoscaler/core/", "common/"], npm: [], why: PURE },
+  { files: "cells/core/", may: ["cells/core/", "common/"], npm: [], why: PURE },
+  {
+    files: "cells/",
+    may: ["cells/", "common/", "foundation/", "store/"],
+    npm: [],
+    why: "cells is what activator and autoscaler share about other clusters",
+  },
   {
     files: "foundation/",
     may: ["foundation/", "common/"],
@@ -42,7 +49,7 @@ const RULES: readonly Rule[] = [
   },
   {
     files: "activator/",
-    may: ["activator/", "proxy/", "common/", "foundation/", "store/"],
+    may: ["activator/", "cells/", "proxy/", "common/", "foundation/", "store/"],
     npm: ["fastify", "@fastify/http-proxy", "jose", "ws"],
     why: "edges never import each other",
   },
@@ -79,6 +86,7 @@ const RULES: readonly Rule[] = [
       "autoscaler/core/",
       "activator/core/",
       "queue-proxy/core/",
+      "cells/core/",
       "common/",
     ],
     npm: [],
@@ -86,14 +94,14 @@ const RULES: readonly Rule[] = [
   },
   {
     files: "autoscaler/",
-    may: ["autoscaler/", "common/", "foundation/", "store/"],
+    may: ["autoscaler/", "cells/", "common/", "foundation/", "store/"],
     mayNot: ["autoscaler/kubernetes/"],
     npm: ["fastify"],
     why: "cluster or local is a choice of wiring, not an import",
   },
   {
     files: "autoscaler/main.ts",
-    may: ["autoscaler/", "common/", "foundation/", "store/"],
+    may: ["autoscaler/", "cells/", "common/", "foundation/", "store/"],
     npm: [],
     why: "the cluster wiring",
   },
@@ -105,7 +113,7 @@ const RULES: readonly Rule[] = [
   },
   {
     files: "local/",
-    may: ["local/", "autoscaler/", "dashboard/", "foundation/", "store/", "common/"],
+    may: ["local/", "cells/", "autoscaler/", "dashboard/", "foundation/", "store/", "common/"],
     mayNot: ["autoscaler/main.ts", "autoscaler/kubernetes/"],
     npm: ["yaml"],
     why: "local wires the same controller with local adapters; activator and queue-proxy are child processes",
@@ -162,7 +170,7 @@ function judge(rule: Rule, file: string, wanted: string): string {
 }
 
 const files = globSync(
-  "{common,foundation,store,proxy,activator,queue-proxy,autoscaler,local,dashboard,cli}/**/*.ts",
+  "{cells,common,foundation,store,proxy,activator,queue-proxy,autoscaler,local,dashboard,cli}/**/*.ts",
   {
     cwd: root,
   },
