@@ -125,7 +125,7 @@ export function formatOrderHeader(order: OrderKey): string {
   return `${order.orderClass};${Math.floor(order.key + 0.5)};${order.sequence}`;
 }
 
-const ORDER_HEADER_FORM = /^([01]);(-?\d{1,15});(\d{1,15})$/;
+const ORDER_HEADER_FORM = /^([01]);(-?\d{1,16});(\d{1,16})$/;
 
 /** Reads the order header back; `undefined` when it is malformed. */
 export function parseOrderHeader(text: string): OrderKey | undefined {

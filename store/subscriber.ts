@@ -9,13 +9,15 @@ import { PlatformError } from "../common/errors.ts";
 import { closeClient, createSubscriberClient, unavailable } from "./client.ts";
 import type { ClientOptions } from "./client.ts";
 import type { Keys } from "./keys.ts";
-import type { StoreSubscriber } from "./types.ts";
+import type { StealOffer, StoreSubscriber } from "./types.ts";
 
 export interface SubscriberOptions extends ClientOptions {
   readonly keys: Keys;
   readonly activatorId?: string | undefined;
 }
 
+/** How a message about a steal begins; all others on the channel of an activator are assignments. */
+const STEAL = '{"steal":true,';
 /** How often a quiet connection is asked whether it still stands. */
 const PING_MS = 1_000;
 
@@ -45,14 +47,20 @@ export class Subscriber implements StoreSubscriber {
   }
 
   onAssignment(listener: (assignment: Assignment) => void): void {
-    const { activatorId, keys, logger } = this.#options;
-    if (activatorId === undefined) {
-      throw new PlatformError("ERR_INTERNAL", "onAssignment needs createStore with an activatorId");
-    }
-    this.#listen(keys.assignPrefix + activatorId, (message) => {
-      const assignment = parseAssignment(message);
-      if (assignment === null) logger?.warn("assignment is no JSON object", { message });
-      else listener(assignment);
+    this.#listenToOwn((message) => {
+      if (message.startsWith(STEAL)) return;
+      const assignment = this.#parse(message);
+      // Written by the `announce` include with exactly these fields.
+      if (assignment !== null) listener(assignment as unknown as Assignment);
+    });
+  }
+
+  onSteal(listener: (offer: StealOffer) => void): void {
+    this.#listenToOwn((message) => {
+      if (!message.startsWith(STEAL)) return;
+      const offer = this.#parse(message);
+      // Written by the `offer-steal` include with exactly these fields.
+      if (offer !== null) listener(offer as unknown as StealOffer);
     });
   }
 
@@ -98,6 +106,20 @@ export class Subscriber implements StoreSubscriber {
     if (this.#client.status === "ready") this.#client.ping().catch(() => undefined);
   }
 
+  #listenToOwn(listener: Listener): void {
+    const { activatorId, keys } = this.#options;
+    if (activatorId === undefined) {
+      throw new PlatformError("ERR_INTERNAL", "this needs createStore with an activatorId");
+    }
+    this.#listen(keys.assignPrefix + activatorId, listener);
+  }
+
+  #parse(message: string): object | null {
+    const value = parseObject(message);
+    if (value === null) this.#options.logger?.warn("message is no JSON object", { message });
+    return value;
+  }
+
   #listen(channel: string, listener: Listener): void {
     const listeners = this.#listeners.get(channel);
     if (listeners !== undefined) {
@@ -128,11 +150,10 @@ export class Subscriber implements StoreSubscriber {
   }
 }
 
-function parseAssignment(message: string): Assignment | null {
+function parseObject(message: string): object | null {
   try {
     const value: unknown = JSON.parse(message);
-    // Written by the `announce` include with exactly these fields.
-    return typeof value === "object" && value !== null ? (value as Assignment) : null;
+    return typeof value === "object" ? value : null;
   } catch {
     return null;
   }

@@ -26,6 +26,58 @@ export interface AcquireRequest {
   readonly mayWait: boolean;
   /** Two numbers in [0, 1), used by `random-choice-2`. */
   readonly random: readonly [number, number];
+  /**
+   * What ranks and weighs the call. Left out for a plain request, which then costs nothing more: it
+   * waits by arrival alone, behind all that have a deadline.
+   */
+  readonly call?: CallDetails;
+}
+
+/** What ranks a call among the waiting ones, and what it costs; every part may be left out. */
+export interface CallDetails {
+  /** Of `openCall`, or the objective of a call that is a workflow of its own. */
+  readonly plan?: CallPlan | OwnObjective;
+  /** Level inside its tenant, -8 to 7, larger first; default 0. Who may name one is policy of the caller. */
+  readonly priority?: number;
+  readonly tenant?: TenantShare;
+  /**
+   * Time of this call alone on each profile in whole us, by the name that the target reports as
+   * `card`. A profile that is missing counts as the mean of the others; without any, every card
+   * counts a second, so that `speed-aware` chooses like `min-connections`.
+   */
+  readonly workUs?: ReadonlyMap<string, number>;
+  /** Tokens of the prompt: a target that reports less free KV room is passed over (`speed-aware`). */
+  readonly promptTokens?: number;
+  /** True: refuse with `deadline-unreachable` when the deadline cannot be met at twice the expected speed. */
+  readonly rejectLate?: boolean;
+}
+
+/** A tenant whose calls wait; while several wait, each gets service in proportion to its weight. */
+export interface TenantShare {
+  readonly name: string;
+  /** 1 is usual; 0.001 to 1,000. */
+  readonly weight: number;
+}
+
+/** Where a call stands in its workflow; all in us, instants by the server's clock, with fractions. */
+export interface CallPlan {
+  /** a_r: when its stage became ready. */
+  readonly readyAt: number;
+  /** b_r, negative once the workflow is late. */
+  readonly budgetUs: number;
+  /** D_w; 0 when the workflow has no objective. */
+  readonly deadlineAt: number;
+  /** Expected work of the workflow from this stage on. */
+  readonly restUs: number;
+  readonly workflowArrivedAt: number;
+}
+
+/** A call that is a workflow of one stage: it arrives when it is acquired. */
+export interface OwnObjective {
+  /** 0: none. */
+  readonly sloUs: number;
+  /** Expected time of the call, mean over the pool. */
+  readonly restUs: number;
 }
 
 export interface Lease {
@@ -33,9 +85,20 @@ export interface Lease {
   readonly targetUid: string;
   /** `ip:port` of the sidecar. */
   readonly address: string;
-  /** Server time in us. */
+  /** Server time in us; also the sequence of the call among equals, kept over reroutes. */
   readonly arrivedAt: number;
   readonly grantedAt: number;
+  /** Of a call with `call`, unless the order is `fifo`. */
+  readonly order?: LeaseOrder;
+  /** Estimate on the chosen target in us, which the store counts as outstanding there; absent: 0. */
+  readonly workUs?: number;
+}
+
+/** What `Pilotlight-Order` says to the sidecar; the sequence is `arrivedAt`. */
+export interface LeaseOrder {
+  readonly orderClass: 0 | 1;
+  /** Class 0: an instant in us (`pq`, `edf_wf`, `wfifo`, `urgency`); class 1: the rest in us. */
+  readonly keyUs: number;
 }
 
 export type AcquireResult =
@@ -50,6 +113,8 @@ export type AcquireResult =
   /** Only with `mayWait: false`. */
   | { readonly kind: "no-slot" }
   | { readonly kind: "queue-full"; readonly retryAfterMs: number }
+  /** Only with `rejectLate`: even at twice the expected speed the deadline would pass. */
+  | { readonly kind: "deadline-unreachable" }
   /** The store has no configuration of this revision (yet, or any more). */
   | { readonly kind: "unknown-revision" };
 
@@ -239,9 +304,112 @@ export interface StoreEvent {
   readonly waiting: number;
 }
 
+/** A workflow by name; its state lives in a slot of its own, so its stages may be any services. */
+export interface WorkflowKey {
+  readonly namespace: string;
+  /** Empty without a tenant. */
+  readonly tenant: string;
+  readonly id: string;
+}
+
+/** One stage that a workflow is expected to pass, with its expected time. */
+export interface ExpectedStage {
+  readonly stage: string;
+  /** May be skipped: dropped when a later entry starts. */
+  readonly optional: boolean;
+  /** Share of workflows that pass it; weighs its time. */
+  readonly probability: number;
+  /** Mean over the pool that serves it, whole us; parallel calls count once. */
+  readonly workUs: number;
+}
+
+export interface OpenCallRequest {
+  readonly workflow: WorkflowKey;
+  /** Names the call inside its workflow: the same id again gets the same answer and counts once. */
+  readonly callId: string;
+  readonly stage: string;
+  /** Grows from stage to stage; a call with a larger one than any before starts a stage. */
+  readonly stageIndex: number;
+  /** Expected time of this stage in us, mean over the pool. */
+  readonly stageUs: number;
+  /** End to end, from the first call; 0 when the caller named none. Only the first one counts. */
+  readonly sloUs: number;
+  /** Instant in us that the caller named; 0 when none. The earlier of the two holds. */
+  readonly deadlineAt: number;
+  /** Floor of the objective, so that nobody buys urgency by an absurd one; 0 for none. */
+  readonly leastSloUs: number;
+  /** A later call of this tenant may move the objective. */
+  readonly mayExtend: boolean;
+  /** Of the class, this stage included; holds for a workflow that begins. */
+  readonly template: readonly ExpectedStage[];
+  /** Stages after this one as the caller knows them; replaces what is left of the template. */
+  readonly remaining?: readonly ExpectedStage[];
+}
+
+export interface OpenCallResult {
+  readonly plan: CallPlan;
+  /** Index of the newest stage of the workflow. */
+  readonly stageIndex: number;
+  /** Calls open over all stages, this one included. */
+  readonly open: number;
+  /** Uid of the target on which the last closed call ran; empty at first. For affinity. */
+  readonly lastTarget: string;
+}
+
+export interface CloseCallRequest {
+  readonly workflow: WorkflowKey;
+  readonly callId: string;
+  /** Where it ran; empty when nowhere. */
+  readonly targetUid: string;
+  /** The last call of the workflow: its state goes soon after the last open call ends. */
+  readonly isFinal: boolean;
+}
+
+/** A workflow as the dashboard and tests read it; instants in us of the server. */
+export interface WorkflowView {
+  readonly arrivedAt: number;
+  readonly sloUs: number;
+  readonly deadlineAt: number;
+  readonly stageIndex: number;
+  readonly open: number;
+  readonly isEnded: boolean;
+  readonly lastTarget: string;
+  /** What is left of the template after the newest stage. */
+  readonly template: readonly ExpectedStage[];
+  /** The latest 64 stages, oldest first. */
+  readonly stages: readonly WorkflowStageView[];
+}
+
+export interface WorkflowStageView {
+  readonly stage: string;
+  readonly index: number;
+  readonly readyAt: number;
+  readonly budgetUs: number;
+  /** End of its last call so far; 0 while none has ended. */
+  readonly endedAt: number;
+}
+
+export interface WorkflowStore {
+  openCall(request: OpenCallRequest): Promise<OpenCallResult>;
+  /** A call that is unknown or closed changes nothing. */
+  closeCall(request: CloseCallRequest): Promise<void>;
+  readWorkflow(workflow: WorkflowKey): Promise<WorkflowView | null>;
+}
+
+/** Early binding: a pod is idle while this lease may still wait in another pod's local queue. */
+export interface StealOffer {
+  readonly revision: RevisionKey;
+  readonly leaseId: string;
+  /** The pod that holds the call; it gives it back if nothing of it was delivered. */
+  readonly targetUid: string;
+  readonly address: string;
+}
+
 /** Subscriptions of one process; a second connection of its own. */
 export interface StoreSubscriber {
   onAssignment(listener: (assignment: Assignment) => void): void;
+  /** For leases of this activator. Release it as `moved` and acquire again, or do nothing. */
+  onSteal(listener: (offer: StealOffer) => void): void;
   onWake(listener: (revision: RevisionKey) => void): void;
   onConfig(listener: (revision: RevisionKey) => void): void;
   /** After each (re)subscription: what was published meanwhile may be lost. */

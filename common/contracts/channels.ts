@@ -15,6 +15,10 @@ export interface Assignment {
   /** Server time in us. */
   readonly arrivedAt: number;
   readonly grantedAt: number;
+  /** Of a ranked call: class, key in us and estimate on this target in us. */
+  readonly orderClass?: 0 | 1;
+  readonly orderKeyUs?: number;
+  readonly workUs?: number;
 }
 
 /** On the wake channel: a request waits that the present pods may not serve soon. */

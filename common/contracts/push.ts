@@ -40,6 +40,8 @@ export interface PushReport {
   readonly inFlight: number;
   /** Slots that the container keeps busy although their caller left. */
   readonly occupied: number;
+  /** Free KV room of the engine in tokens; absent where it is not known. */
+  readonly kvFreeTokens?: number;
   /** The container reports its own `running` number, so a cancelled request frees its slot only when the pod confirms it. */
   readonly reportsRunning: boolean;
   /** Answer to `ask` of the last reply: the leases asked about, and those that still run here. */
@@ -47,6 +49,39 @@ export interface PushReport {
   readonly running: readonly string[];
   readonly build: string;
   readonly marks: StartMarks;
+  /** Tokens of key-value cache that are free; absent when the container does not say. */
+  readonly kvFreeTokens?: number;
+  /** Calls that the engine works on together; absent when the container does not say. */
+  readonly batch?: number;
+  /** Requests that wait in the sidecar, and the sum of their expected times. */
+  readonly localWaiting?: number;
+  readonly localWorkUs?: number;
+  /** Calls that ended since the last report, newest last; at most `MAX_SAMPLES`. */
+  readonly samples?: readonly CallSample[];
+}
+
+export const MAX_SAMPLES = 64;
+
+/** What a call turned out to be, as its sidecar saw it. */
+export interface CallSample {
+  readonly model: string;
+  readonly stage: string;
+  readonly workflowClass: string;
+  /** As the engine counted them, else as estimated; -1 when the call has no tokens. */
+  readonly promptTokens: number;
+  /** Part of the prompt that the engine still had. */
+  readonly cachedTokens: number;
+  /** -1 when nobody counted them. */
+  readonly outputTokens: number;
+  /** Of the prompt; 0 when the engine did not count its tokens, so that nothing is learnt of them. */
+  readonly characters: number;
+  readonly messages: number;
+  /** From the start in the container to the first piece of a stream; 0 for an answer in one piece. */
+  readonly firstMs: number;
+  /** From the start in the container to the end of the answer. */
+  readonly totalMs: number;
+  /** Mean number of calls that ran meanwhile, this one included. */
+  readonly meanBatch: number;
 }
 
 export interface PushReply {
@@ -56,6 +91,8 @@ export interface PushReply {
   readonly heartbeatMs: number;
   /** Live value of `pilotlight.dev/local-queue`. */
   readonly localQueue: number;
+  /** Live value of `pilotlight.dev/starvation-limit`; absent: none. */
+  readonly starvationLimitMs?: number;
   /** The store has the drain on record and holds no open lease on this target. */
   readonly drainAcknowledged: boolean;
   /** Leases whose end only this pod can confirm; the next report, sent at once, answers. */

@@ -30,6 +30,10 @@ export type RetryMode = "safe" | "idempotent" | "never";
 export type QuarantineAction = "replace" | "drop";
 export type QueueOrder = "fifo" | "urgency" | "pq" | "edf_wf" | "wfifo";
 export type AppProtocol = "http1" | "h2c";
+/** `late`: a request waits until a slot is free; `early`: the places of a pod's local queue are slots too. */
+export type Binding = "late" | "early";
+/** How `speed-aware` weighs cards: the rule of the product, earliest completion, the published code. */
+export type DispatchRule = "wb" | "ect" | "repo";
 
 /** Why a revision can serve nobody now; waiting callers end with 503 `activation_failed`. */
 export interface ActivationFailure {
@@ -43,6 +47,9 @@ export interface ActivationFailure {
  * every resync, read and kept by activators. Durations in ms; 0 switches a time limit off where
  * the comment says so.
  */
+/** `jwt`: callers with a token that the operator's keys prove. */
+export type CallerAuthMode = "none" | "jwt";
+
 export interface RevisionConfig {
   readonly namespace: string;
   readonly service: string;
@@ -62,6 +69,8 @@ export interface RevisionConfig {
   /** Whole run, counted from the reservation of a slot. */
   readonly timeoutMs: number;
   readonly retry: RetryMode;
+  /** Who may call; absent: anybody. */
+  readonly auth?: CallerAuthMode;
   readonly quarantinePeriodMs: number;
   readonly quarantineMaxMs: number;
   readonly quarantineAction: QuarantineAction;
@@ -71,6 +80,12 @@ export interface RevisionConfig {
   readonly starvationLimitMs: number;
   /** Requests a sidecar may hold beyond those running; 0 = none. */
   readonly localQueue: number;
+  /** Absent: `late`. */
+  readonly binding?: Binding;
+  /** Weight of speed against balance in `speed-aware`, 0 to 1; absent: 0.3. */
+  readonly alpha?: number;
+  /** Absent: `wb`. */
+  readonly dispatchRule?: DispatchRule;
   readonly protocol: AppProtocol;
   /** `null` while pods may start. */
   readonly failure: ActivationFailure | null;
