@@ -1,0 +1,40 @@
+# What both start scripts share: who else there is, and whom the Sentinels take for the primary.
+set -eu
+
+NAME=pilotlight
+PEERS="${PEERS:-valkey-0.valkey valkey-1.valkey valkey-2.valkey}"
+PORT="${PORT:-6379}"
+SENTINEL_PORT="${SENTINEL_PORT:-26379}"
+DATA="${DATA:-/data}"
+BIND="${BIND:-* -::*}"
+SELF="${SELF:-$(hostname).valkey}"
+
+first_peer() { set -- $PEERS; echo "$1"; }
+
+# sentinel HOST WORDS...: asks one Sentinel, as one of the Sentinels.
+sentinel() {
+  host=$1; shift
+  VALKEYCLI_AUTH=$INTERNAL_PASSWORD REDISCLI_AUTH=$INTERNAL_PASSWORD \
+    timeout 2 valkey-cli --no-auth-warning --user internal -h "$host" -p "$SENTINEL_PORT" --raw "$@" 2>/dev/null
+}
+
+# The primary that some other Sentinel names, or nothing.
+known_primary() {
+  for peer in $PEERS; do
+    [ "$peer" = "$SELF" ] && continue
+    found=$(sentinel "$peer" sentinel get-master-addr-by-name "$NAME" | head -n 1) || continue
+    case $found in ''|ERR*|NO*) continue ;; esac
+    echo "$found"
+    return
+  done
+}
+
+# A name that does not resolve ends both servers at their start.
+wait_for_name() {
+  tries=0
+  until getent hosts "$1" >/dev/null; do
+    tries=$((tries + 1))
+    [ "$tries" -ge 120 ] && { echo "no address for $1 after a minute" >&2; exit 1; }
+    sleep 0.5
+  done
+}

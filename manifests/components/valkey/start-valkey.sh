@@ -1,0 +1,45 @@
+# Starts the server as what it has to be: a replica of whom the Sentinels name; the primary only
+# where nobody knows one yet.
+. "$(dirname "$0")/common.sh"
+
+primary=$(known_primary)
+if [ "$primary" = "$SELF" ]; then
+  # We come back empty: whoever holds a copy must lead, or the copies are wiped with us.
+  for peer in $PEERS; do
+    [ "$peer" = "$SELF" ] || sentinel "$peer" sentinel failover "$NAME" >/dev/null && break
+  done
+  waited=0
+  while [ "$waited" -lt 15 ] && [ "$primary" = "$SELF" ]; do
+    sleep 1
+    waited=$((waited + 1))
+    primary=$(known_primary)
+  done
+fi
+[ -n "$primary" ] || primary=$(first_peer)
+
+umask 077
+cat >"$DATA/valkey.conf" <<END
+port $PORT
+bind $BIND
+protected-mode no
+dir $DATA
+save ""
+appendonly no
+maxmemory-policy noeviction
+tcp-keepalive 10
+replica-announce-ip $SELF
+replica-announce-port $PORT
+repl-diskless-sync yes
+repl-diskless-sync-delay 0
+masteruser internal
+masterauth $INTERNAL_PASSWORD
+user default on nopass resetkeys resetchannels -@all +ping
+user pilotlight on >$PASSWORD ~pl* &pl* +@all -@admin -@dangerous +info
+user internal on >$INTERNAL_PASSWORD resetkeys &* -@all +psync +replconf +ping +multi +exec +subscribe +publish +info +role +replicaof +slaveof +config|rewrite +client|setname +client|kill +script|kill +function|kill +failover
+END
+wait_for_name "$SELF"
+if [ "$primary" != "$SELF" ]; then
+  wait_for_name "$primary"
+  echo "replicaof $primary $PORT" >>"$DATA/valkey.conf"
+fi
+exec valkey-server "$DATA/valkey.conf"
