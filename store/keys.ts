@@ -35,7 +35,32 @@ export const ROUTING_KEYS = [
 /** Keys beside the routing state; plain commands use them. */
 export const SIDE_KEYS = ["scaler", "coldstarts", "decisions"] as const;
 
-export type KeyName = (typeof ROUTING_KEYS)[number] | (typeof SIDE_KEYS)[number];
+/** Keys of the asynchronous runs of a service, in the order in which their scripts take them. */
+export const RUN_KEYS = [
+  /** Hash: unfinished runs, bytes kept, the time of the last beat. */
+  "run-counts",
+  /** Hash, run id -> the request without its body. */
+  "run-requests",
+  /** Hash, run id -> state. */
+  "run-states",
+  /** Hash, run id -> body of the request, later of the answer. */
+  "run-payloads",
+  /** Hash, run id -> secret of its webhook, until that was delivered. */
+  "run-secrets",
+  /** Sorted set of runs by the instant of their acceptance. */
+  "run-accepted",
+  /** Sorted set in name order: `<activator> <run>`. */
+  "run-owned",
+  /** Sorted set of activators by the end of their lease. */
+  "run-owners",
+  /** Sorted set of runs without an owner by the instant at which somebody must look. */
+  "run-due",
+] as const;
+
+export type KeyName =
+  | (typeof ROUTING_KEYS)[number]
+  | (typeof SIDE_KEYS)[number]
+  | (typeof RUN_KEYS)[number];
 
 export interface Keys {
   /** One key of a revision. */
@@ -44,6 +69,8 @@ export interface Keys {
   list(revision: RevisionKey, names: readonly KeyName[]): readonly string[];
   /** Set of all revisions that have a configuration. */
   readonly revisions: string;
+  /** Set of all services that have asynchronous runs. */
+  readonly runServices: string;
   /** Channel of an activator's assignments is this and its id. */
   readonly assignPrefix: string;
   readonly wakeChannel: string;
@@ -73,6 +100,7 @@ export function createKeys(prefix: string): Keys {
     one,
     list,
     revisions: `${prefix}revisions`,
+    runServices: `${prefix}run-services`,
     assignPrefix: `${prefix}assign:`,
     wakeChannel: `${prefix}wake`,
     configChannel: `${prefix}config`,

@@ -11,6 +11,15 @@ import {
   serveRequests,
 } from "./requests.ts";
 import { configureRevision, readFigures, switchEvents } from "./revisions.ts";
+import {
+  acceptRun,
+  claimRuns,
+  finishRun,
+  returnRun,
+  settleRun,
+  startRun,
+  withdrawRun,
+} from "./runs.ts";
 import { comparePods, drainTarget, readTargets, removeTarget } from "./targets.ts";
 
 export const ALL_BINDINGS = [
@@ -34,4 +43,11 @@ export const ALL_BINDINGS = [
   comparePods,
   drainTarget,
   removeTarget,
+  acceptRun,
+  withdrawRun,
+  startRun,
+  returnRun,
+  finishRun,
+  settleRun,
+  claimRuns,
 ] as const;
