@@ -32,7 +32,7 @@ known_primary() {
 # A name that does not resolve ends both servers at their start.
 wait_for_name() {
   tries=0
-  until getent hosts "$1" >/dev/null; do
+  until getent ahosts "$1" >/dev/null; do
     tries=$((tries + 1))
     [ "$tries" -ge 120 ] && { echo "no address for $1 after a minute" >&2; exit 1; }
     sleep 0.5
