@@ -21,6 +21,43 @@ import { CLOSE_GOING_AWAY } from "./websocket-close.ts";
 /** Up to this size a copy is cheaper than waiting for the write (measured). */
 const MAX_COPIED_BYTES = 16_384;
 
+/** Keeps a body up to a limit. */
+class BodyCollector implements BodySink {
+  readonly #mostBytes: number;
+  readonly #onBody: (body: Buffer | "too-large") => void;
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+  #isOver = false;
+
+  constructor(mostBytes: number, onBody: (body: Buffer | "too-large") => void) {
+    this.#mostBytes = mostBytes;
+    this.#onBody = onBody;
+  }
+
+  chunk(bytes: Buffer): boolean {
+    if (this.#isOver) return true;
+    this.#bytes += bytes.length;
+    // The bytes are valid until the return only.
+    if (this.#bytes <= this.#mostBytes) this.#pieces.push(Buffer.from(bytes));
+    else this.#finish("too-large");
+    return true;
+  }
+
+  end(): void {
+    if (!this.#isOver) this.#finish(Buffer.concat(this.#pieces));
+  }
+
+  #finish(body: Buffer | "too-large"): void {
+    this.#isOver = true;
+    this.#onBody(body);
+  }
+}
+
+/** The bytes of an answer of ours. */
+export function answerBytes({ body, bytes }: OwnAnswer): Buffer {
+  return bytes === undefined ? Buffer.from(body) : Buffer.from(bytes);
+}
+
 export abstract class ClientExchange implements Exchange, ClientSide {
   readonly receivedAt = performance.now();
   abstract readonly head: RequestHead;
@@ -78,6 +115,37 @@ export abstract class ClientExchange implements Exchange, ClientSide {
     if (!this.pristine) throw new Error("An answer was already begun: answer() came too late");
     this.#isAnswered = true;
     this.writeAnswer(answer);
+  }
+
+  awaitBody(onArrival: (isEmpty: boolean) => void): void {
+    if (this.#attempt !== undefined) throw new Error("awaitBody() after an attempt");
+    let isOver = false;
+    const arrived = (isEmpty: boolean): void => {
+      if (isOver) return;
+      isOver = true;
+      // Not from within the reading: what the listener starts reads on.
+      process.nextTick(onArrival, isEmpty);
+    };
+    const chunk = (): boolean => {
+      this.body.stop();
+      arrived(false);
+      return true;
+    };
+    this.sendContinue();
+    this.body.start({ chunk, end: () => arrived(true) });
+  }
+
+  collect(mostBytes: number, onBody: (body: Buffer | "too-large") => void): void {
+    const { framing } = this.body;
+    if (framing.kind === "length" && framing.length > mostBytes) return onBody("too-large");
+    const sink = new BodyCollector(mostBytes, (body) => {
+      if (body === "too-large") this.body.stop();
+      if (!this.#clientGone) onBody(body);
+    });
+    this.sendContinue();
+    this.body.start(sink);
+    // No attempt will follow.
+    this.body.forget();
   }
 
   forward(attempt: Attempt): RunningAttempt {

@@ -74,6 +74,8 @@ export interface OwnAnswer {
   /** Flat list, without framing headers. */
   readonly headers: readonly string[];
   readonly body: string;
+  /** Sent in place of `body`, where that is no text. */
+  readonly bytes?: Uint8Array;
   /** Close the client's connection after this answer. */
   readonly close?: boolean;
 }
