@@ -5,7 +5,7 @@
 import type { Duplex } from "node:stream";
 import { ForwardedAttempt } from "./attempt.ts";
 import { BodyPeek, isPeekable } from "./body-peek.ts";
-import type { BodyFraming, BodySource, ClientSide } from "./sides.ts";
+import type { BodyFraming, BodySink, BodySource, ClientSide } from "./sides.ts";
 import type {
   Attempt,
   BodyLook,

@@ -1,7 +1,7 @@
 /** One request of an h2c client: how its answer is written to an HTTP/2 stream. */
 import type { ServerHttp2Stream } from "node:http2";
 import type { Duplex } from "node:stream";
-import { ClientExchange } from "./client-exchange.ts";
+import { ClientExchange, answerBytes } from "./client-exchange.ts";
 import { answerFields, fieldObject, regularFields } from "./h2-headers.ts";
 import { INTERNAL_ERROR, NO_ERROR } from "./http2-lazy.ts";
 import { RequestBody } from "./request-body.ts";
@@ -98,7 +98,7 @@ export class H2cExchange extends ClientExchange {
 
   protected writeAnswer(answer: OwnAnswer): void {
     if (!this.#isOpen) return;
-    const body = Buffer.from(answer.body);
+    const body = answerBytes(answer);
     const headers = [...answer.headers, "content-length", String(body.length)];
     const isEmpty = body.length === 0 || this.head.method === "HEAD";
     this.#stream.respond(answerFields(answer.status, headers), { endStream: isEmpty });

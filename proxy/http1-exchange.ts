@@ -3,7 +3,7 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type ClientConnection, lingerAndClose, type OpenExchange } from "./client-connection.ts";
-import { ClientExchange } from "./client-exchange.ts";
+import { ClientExchange, answerBytes } from "./client-exchange.ts";
 import { hasHeader } from "./headers.ts";
 import { sendableHeaders } from "./latin1.ts";
 import type { ReadRequest } from "./request-head.ts";
@@ -149,7 +149,7 @@ export class Http1Exchange extends ClientExchange implements OpenExchange {
   }
 
   protected writeAnswer(answer: OwnAnswer): void {
-    const body = Buffer.from(answer.body);
+    const body = answerBytes(answer);
     const headers = [...answer.headers, "Content-Length", String(body.length)];
     this.#closeAfterAnswer(headers, answer.close === true);
     writeHead(this.#response, { status: answer.status, text: statusText(answer.status) }, headers);

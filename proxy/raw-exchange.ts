@@ -5,7 +5,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { ClientExchange } from "./client-exchange.ts";
+import { ClientExchange, answerBytes } from "./client-exchange.ts";
 import { headerTokens } from "./headers.ts";
 import {
   answerHeadText,
@@ -142,7 +142,7 @@ export class RawExchange extends ClientExchange {
   protected writeAnswer(answer: OwnAnswer): void {
     // What is here of the body is read off first, so that a small one does not end the connection.
     this.body.drain();
-    const body = Buffer.from(answer.body).toString("latin1");
+    const body = answerBytes(answer).toString("latin1");
     this.#pending = answerHeadText({
       status: answer.status,
       statusText: STATUS_CODES[answer.status] ?? "",
