@@ -16,6 +16,7 @@ import type { Exchange, Front, FrontOptions } from "../proxy/types.ts";
 import { createUpstream } from "../proxy/upstream.ts";
 import type { Upstream } from "../proxy/upstream.ts";
 import type { RoutingStore, StoreSubscriber } from "../store/types.ts";
+import { CallerAuth } from "./caller-auth.ts";
 import { ColdStarts } from "./cold-starts.ts";
 import type { ActivatorConfig } from "./config.ts";
 import type { NameRevision } from "./core/name-revision.ts";
@@ -219,6 +220,13 @@ function dispatchOptions({
   return {
     clock,
     logger,
+    callerAuth: new CallerAuth({
+      jwks: config.authJwks,
+      issuer: config.authIssuer,
+      audience: config.authAudience,
+      clock,
+      logger,
+    }),
     surroundings: config.runFolder === "" ? "cluster" : "local",
     connectMs: config.connectTimeoutMs,
     replayBytes: config.replayBytes,

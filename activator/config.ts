@@ -49,6 +49,11 @@ export interface ActivatorConfig {
   /** Who reads HTTP/1.1 requests: Node's server or our own. */
   readonly proxyFront: FrontForm;
   readonly allowDebug: boolean;
+  /** Key set for callers' tokens: URL, or path of a file; empty: no token passes. */
+  readonly authJwks: string;
+  /** `iss` of callers' tokens; empty: any. */
+  readonly authIssuer: string;
+  readonly authAudience: string;
   readonly logLevel: LogLevel;
 }
 
@@ -100,6 +105,10 @@ export function readActivatorConfig(
       integer({ min: 0, max: HOUR_MS, fallback: isLocal ? 0 : 45_000 }),
     ],
     proxyFront: ["PILOTLIGHT_PROXY_FRONT", oneOf(FRONT_FORMS, "raw")],
+    authJwks: ["PILOTLIGHT_AUTH_JWKS", text("")],
+    authIssuer: ["PILOTLIGHT_AUTH_ISSUER", text("")],
+    // Not the audience of pods' own tokens: those must open no service.
+    authAudience: ["PILOTLIGHT_AUTH_AUDIENCE", text("pilotlight-services")],
     allowDebug: ["PILOTLIGHT_ALLOW_DEBUG", flag(true)],
     logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
   });

@@ -2,6 +2,7 @@
 import type { Clock } from "../common/clock.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { Exchange } from "../proxy/types.ts";
+import type { CallerAuth } from "./caller-auth.ts";
 import type { ColdStarts } from "./cold-starts.ts";
 import type { Surroundings } from "./core/forward-headers.ts";
 import type { RequestTimer } from "./core/request-timer.ts";
@@ -13,6 +14,7 @@ import type { Witness } from "./witness.ts";
 export interface DispatchParts {
   readonly hold: Hold;
   readonly witness: Witness;
+  readonly callerAuth: CallerAuth;
   readonly coldStarts: ColdStarts;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -7,6 +7,7 @@
  *      └───────────── reroute, repeat ────────┘
  */
 import { isGrpc } from "../common/contracts/grpc.ts";
+import type { RevisionConfig } from "../common/contracts/routing.ts";
 import { REASON_HEADER } from "../common/contracts/headers.ts";
 import type { WireReasonName } from "../common/contracts/wire-reasons.ts";
 import type { Attempt, AttemptEnd, Exchange, ResponseHead } from "../proxy/types.ts";
@@ -88,6 +89,12 @@ export class Dispatch implements TicketHolder {
     this.#parts.stockObserver?.arrived(this.#request.entry.key);
     this.#request.exchange.onClientGone(() => this.#clientGone());
     if (!this.#ended) this.#acquire(0);
+  }
+
+  admit(config: RevisionConfig): Refusal | null | Promise<Refusal | null> {
+    if (config.auth !== "jwt") return null;
+    const authorization = findHeader(this.#request.exchange.head.headers, "authorization");
+    return this.#parts.callerAuth.check(authorization, `${config.namespace}/${config.service}`);
   }
 
   granted(lease: Lease): void {
@@ -247,11 +254,9 @@ export class Dispatch implements TicketHolder {
 
   #answer(reason: WireReasonName, refusal?: Refusal): void {
     const { exchange, entry, caller, requestId } = this.#request;
-    const failure = refusal?.reason === "activation_failed" ? refusal.failure : null;
-    const waitingFor = entry.config?.waitingFor ?? "";
     const answer = platformAnswer({
       reason,
-      message: refusalMessage({ reason, failure, waitingFor }),
+      message: messageFor(reason, refusal, entry),
       requestId,
       accept: caller.accept,
       contentType: caller.contentType,
@@ -303,6 +308,16 @@ export class Dispatch implements TicketHolder {
     const end = { status, cancelled, cold: this.#cold, endedAt: clock.now() };
     accountRequest(entry.metrics, this.#timer, end);
   }
+}
+
+function messageFor(
+  reason: WireReasonName,
+  refusal: Refusal | undefined,
+  entry: RevisionEntry,
+): string {
+  if (refusal !== undefined && "message" in refusal) return refusal.message;
+  const failure = refusal?.reason === "activation_failed" ? refusal.failure : null;
+  return refusalMessage({ reason, failure, waitingFor: entry.config?.waitingFor ?? "" });
 }
 
 /** Errors that reached the caller without an answer of ours. */

@@ -7,12 +7,11 @@ import type { Assignment } from "../common/contracts/channels.ts";
 import type { Clock } from "../common/clock.ts";
 import type { Random } from "../common/random.ts";
 import type { AcquireResult, Lease, RoutingStore } from "../store/types.ts";
-import type { WaitClock } from "./core/deadlines.ts";
 import { timeoutReason } from "./core/deadlines.ts";
 import type { DegradedMode } from "./degraded.ts";
 import type { Returns } from "./returns.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
-import type { Refusal, TicketHolder } from "./ticket.ts";
+import type { HoldRequest, Refusal } from "./ticket.ts";
 import { Ticket } from "./ticket.ts";
 
 /** Longest wait of a request for a revision whose configuration never came: no limit is known. */
@@ -36,16 +35,6 @@ export interface HoldOptions {
   readonly load: (entry: RevisionEntry) => void;
 }
 
-export interface HoldRequest {
-  readonly entry: RevisionEntry;
-  readonly holder: TicketHolder;
-  readonly clock: WaitClock;
-  readonly exclude: readonly string[];
-  readonly arrivedAt: number;
-  /** Before the store is asked; for a target that fails again and again. */
-  readonly pauseMs: number;
-}
-
 export class Hold {
   readonly #options: HoldOptions;
 
@@ -58,8 +47,7 @@ export class Hold {
     ticket.clock.enter("waiting", this.#options.clock.now());
     ticket.entry.tickets.set(ticket.leaseId, ticket);
     this.#armLimit(ticket);
-    if (ticket.entry.config === null) this.#options.load(ticket.entry);
-    else if (request.pauseMs > 0) this.#sendLater(ticket, request.pauseMs);
+    if (request.pauseMs > 0) this.#sendLater(ticket, request.pauseMs);
     else this.#send(ticket);
     return ticket;
   }
@@ -137,7 +125,9 @@ export class Hold {
     }
   }
 
+  /** Asks for a slot, once its caller is known to be allowed one. */
   #send(ticket: Ticket): void {
+    if (!ticket.admitted) return this.#admit(ticket);
     const { store, activatorId, random, degraded } = this.#options;
     if (degraded.has(ticket.entry)) return this.#sendLocally(ticket);
     ticket.state = "asking";
@@ -159,14 +149,33 @@ export class Hold {
       );
   }
 
+  #admit(ticket: Ticket): void {
+    const { config } = ticket.entry;
+    if (config === null) {
+      ticket.state = "unconfigured";
+      return this.#options.load(ticket.entry);
+    }
+    ticket.state = "asking";
+    const refusal = ticket.holder.admit(config);
+    if (!(refusal instanceof Promise)) return this.#admitted(ticket, refusal);
+    void refusal.then((found) => this.#admitted(ticket, found));
+  }
+
+  #admitted(ticket: Ticket, refusal: Refusal | null): void {
+    if (!ticket.isOpen) return;
+    if (refusal !== null) return this.#refuse(ticket, refusal);
+    ticket.admitted = true;
+    this.#send(ticket);
+  }
+
   #sendLocally(ticket: Ticket): void {
     const lease = this.#options.degraded.take(ticket);
     if (lease !== null) return this.#grant(ticket, lease);
     ticket.state = "waiting";
     ticket.hasWaited = true;
     const { tickets, config } = ticket.entry;
-    const isFull = tickets.size > (config?.queueDepth ?? 0);
-    if (isFull) this.#refuse(ticket, { reason: "queue_full", retryAfterMs: 0 });
+    if (tickets.size > (config?.queueDepth ?? 0))
+      this.#refuse(ticket, { reason: "queue_full", retryAfterMs: 0 });
   }
 
   #replied(ticket: Ticket, result: AcquireResult): void {
@@ -197,12 +206,11 @@ export class Hold {
     ticket: Ticket,
     result: { readonly arrivedAt: number; readonly readyTargets: number },
   ): void {
-    const now = this.#options.clock.now();
     ticket.state = "waiting";
     ticket.hasWaited = true;
     ticket.arrivedAt = result.arrivedAt;
     ticket.askPauseMs = FIRST_ASK_MS;
-    ticket.askAt = now + FIRST_ASK_MS;
+    ticket.askAt = this.#options.clock.now() + FIRST_ASK_MS;
     this.#enterPhase(ticket, result.readyTargets);
     this.#failIfHopeless(ticket);
   }

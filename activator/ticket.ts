@@ -9,7 +9,7 @@
  *
  * A reply that comes late to an abandoned ticket is given back to the store.
  */
-import type { ActivationFailure } from "../common/contracts/routing.ts";
+import type { ActivationFailure, RevisionConfig } from "../common/contracts/routing.ts";
 import type { Lease } from "../store/types.ts";
 import type { WaitClock } from "./core/deadlines.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
@@ -21,12 +21,25 @@ export type Refusal =
   | { readonly reason: "queue_timeout" | "activation_timeout" | "store_unavailable" }
   /** Its service was removed while it waited for the revision to become known. */
   | { readonly reason: "no_such_service" }
+  | { readonly reason: "unauthenticated" | "forbidden"; readonly message: string }
   | { readonly reason: "activation_failed"; readonly failure: ActivationFailure };
 
 /** Who asked; called exactly once, unless the ticket is cancelled. */
 export interface TicketHolder {
+  /** Why its caller may not use the service, null when it may; asked once, before the store is. */
+  admit(config: RevisionConfig): Refusal | null | Promise<Refusal | null>;
   granted(lease: Lease): void;
   refused(refusal: Refusal): void;
+}
+
+export interface HoldRequest {
+  readonly entry: RevisionEntry;
+  readonly holder: TicketHolder;
+  readonly clock: WaitClock;
+  readonly exclude: readonly string[];
+  readonly arrivedAt: number;
+  /** Before the store is asked; for a target that fails again and again. */
+  readonly pauseMs: number;
 }
 
 export class Ticket {
@@ -44,6 +57,8 @@ export class Ticket {
   timer: NodeJS.Timeout | undefined;
   /** Fires when a failed call is to be repeated. */
   retryTimer: NodeJS.Timeout | undefined;
+  /** Its caller may use the service. */
+  admitted = false;
   /** No slot was free at once. */
   hasWaited = false;
   /** A call that may end the ticket is under way. */

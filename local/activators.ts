@@ -38,6 +38,14 @@ interface Member {
   record: ActivatorRecord | null;
 }
 
+/** How callers' tokens are checked: the operator's own words, passed on as they are. */
+function authVariables(env: ActivatorsOptions["env"]): Record<string, string> {
+  const given = Object.entries(env).flatMap(([name, value]) =>
+    name.startsWith("PILOTLIGHT_AUTH_") && value !== undefined ? [[name, value] as const] : [],
+  );
+  return Object.fromEntries(given);
+}
+
 export class Activators {
   readonly #options: ActivatorsOptions;
   readonly #members: Member[];
@@ -111,6 +119,7 @@ export class Activators {
           PILOTLIGHT_LISTEN: "127.0.0.1:0",
           PILOTLIGHT_PUSH_LISTEN: "127.0.0.1:0",
           PILOTLIGHT_RUN_FOLDER: folder.path,
+          ...authVariables(env),
         },
         ipc: (message) => this.#onMessage(member, child.pid, message),
       },

@@ -46,6 +46,7 @@ export function platformAnswer(context: AnswerContext): PlatformAnswer {
   const message = messageOf(context, wire);
   const headers = [...context.headers, REASON_HEADER, context.reason];
   if (isGrpc(context.contentType)) return grpcAnswer(context, wire, { headers, message });
+  if (wire.status === 401) headers.push("www-authenticate", "Bearer");
   if (wire.repeatable) headers.push("retry-after", String(context.retryAfterS));
   if (acceptsJson(context.accept)) {
     headers.push("content-type", "application/json");

@@ -40,6 +40,7 @@ export function toRevisionConfig(
     idleTimeoutMs: settings.idleTimeoutMs,
     timeoutMs: settings.timeoutMs,
     retry: settings.retry,
+    auth: settings.auth ?? "none",
     quarantinePeriodMs: settings.quarantinePeriodMs,
     quarantineMaxMs: settings.quarantineMaxMs,
     quarantineAction: settings.quarantineAction,

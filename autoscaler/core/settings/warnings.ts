@@ -13,7 +13,6 @@ export const NOT_IN_EFFECT_YET: readonly OwnKey[] = [
   "alpha",
   "async",
   "async-max-duration",
-  "auth",
   "binding",
   "compute-tier",
   "queue-order",

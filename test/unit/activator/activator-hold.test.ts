@@ -90,7 +90,11 @@ function acquire(exclude: readonly string[] = [], pauseMs = 0): Ticket {
   return hold.acquire({
     entry,
     clock: new WaitClock(clock.now()),
-    holder: { granted: (lease) => granted.push(lease), refused: (why) => refused.push(why) },
+    holder: {
+      admit: () => null,
+      granted: (lease) => granted.push(lease),
+      refused: (why) => refused.push(why),
+    },
     exclude,
     arrivedAt: 0,
     pauseMs,
