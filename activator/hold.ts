@@ -173,8 +173,7 @@ export class Hold {
     if (lease !== null) return this.#grant(ticket, lease);
     ticket.state = "waiting";
     ticket.hasWaited = true;
-    const { tickets, config } = ticket.entry;
-    if (tickets.size > (config?.queueDepth ?? 0))
+    if (ticket.entry.tickets.size > (ticket.entry.config?.queueDepth ?? 0))
       this.#refuse(ticket, { reason: "queue_full", retryAfterMs: 0 });
   }
 
