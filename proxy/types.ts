@@ -6,6 +6,7 @@
  * wire, because rebuilding objects costs more than all other work per request. No AbortSignal, no
  * promise and no log line on this path (performance budget: docs/decisions).
  */
+import type { TLSSocket } from "node:tls";
 
 export interface RequestHead {
   readonly method: string;
@@ -51,10 +52,18 @@ export interface Exchange {
    * unless the client leaves first. What was read is held for the attempts.
    */
   peekBody(look: BodyLook): void;
-  /** 100 to a client that waits for it before it sends its body; nothing otherwise. */
-  sendContinue(): void;
   /** The platform's own answer; allowed while `pristine`. Reads off or cuts the rest of the request. */
   answer(answer: OwnAnswer): void;
+  /**
+   * Tells a client that holds its body back to send it, and calls when the first of it arrived, or
+   * its end: then `isEmpty`. What arrived is held for the attempts that follow.
+   */
+  awaitBody(onArrival: (isEmpty: boolean) => void): void;
+  /**
+   * The whole body of the request for the handler itself, in place of an attempt; `too-large` as
+   * soon as it is known to have more bytes. Not called when the client leaves first.
+   */
+  collect(mostBytes: number, onBody: (body: Buffer | "too-large") => void): void;
   /** One attempt upstream. Only one at a time; the next only after `onEnd` of the last. */
   forward(attempt: Attempt): RunningAttempt;
   /** Cuts the client's connection without completing the answer (never a made-up success). */
@@ -92,6 +101,13 @@ export interface Attempt {
   readonly target: string;
   /** Hold the body back until upstream says 100 (keeps large bodies repeatable). */
   readonly awaitContinue?: boolean;
+  /**
+   * How the length of the body is told upstream: as the client told it, or `none` for a body that
+   * turned out to be empty, or `ended` so that there is an end to hold back even without a body.
+   */
+  readonly framing?: "none" | "ended";
+  /** Opens the connection another way than plain TCP; absent: plain TCP. */
+  readonly dialer?: Dialer;
   readonly limits: AttemptLimits;
   /** The connection stands (fresh or reused), before the head is written. */
   onConnected?(reused: boolean): void;
@@ -106,6 +122,12 @@ export interface Attempt {
   onChunk?(bytes: Buffer): void;
   /** Called exactly once. */
   onEnd(end: AttemptEnd): void;
+}
+
+/** Opens connections to upstreams, e.g. with TLS. A connection of one dialer is reused by it alone. */
+export interface Dialer {
+  readonly key: string;
+  dial(where: { readonly host: string; readonly port: number }): TLSSocket;
 }
 
 /** All in ms, 0 = off. `startMs` ends with the first response byte (a 101 included). */
@@ -141,6 +163,8 @@ export type AttemptEnd =
       readonly kind: "reset";
       readonly reused: boolean;
       readonly bodySent: boolean;
+      /** The body was let go, its end with it: with `awaitContinue` upstream had said 100. */
+      readonly bodyStarted: boolean;
       readonly message: string;
     }
   /** Upstream spoke no valid HTTP. */

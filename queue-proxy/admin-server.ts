@@ -6,15 +6,16 @@ import type { IncomingMessage, Server } from "node:http";
 import { errorText } from "../common/errors.ts";
 import type { ServerResponse } from "./builtins.ts";
 import { http } from "./builtins.ts";
+import type { EngineReport } from "./core/engine-room.ts";
 import type { ContainerState } from "./core/readiness.ts";
 import { CONTAINER_STATES } from "./core/readiness.ts";
 
 /** More than any container works on; beyond it a report is a mistake. */
 const MOST_RUNNING = 1_000_000;
+const MOST_TOKENS = 1_000_000_000;
 
-export interface ContainerReport {
+export interface ContainerReport extends EngineReport {
   readonly state?: ContainerState;
-  readonly running?: number;
 }
 
 export interface AdminParts {
@@ -81,8 +82,13 @@ export function parseReport(body: string): ContainerReport {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new Error("expected a JSON object");
   }
-  const fields: { state?: unknown; running?: unknown } = value;
-  return { ...parseState(fields.state), ...parseRunning(fields.running) };
+  const fields: { [name in keyof ContainerReport]?: unknown } = value;
+  return {
+    ...parseState(fields.state),
+    ...parseCount("running", fields.running, MOST_RUNNING),
+    ...parseCount("waiting", fields.waiting, MOST_RUNNING),
+    ...parseCount("kvFreeTokens", fields.kvFreeTokens, MOST_TOKENS),
+  };
 }
 
 function parseState(value: unknown): { state?: ContainerState } {
@@ -94,13 +100,13 @@ function parseState(value: unknown): { state?: ContainerState } {
   return { state };
 }
 
-function parseRunning(value: unknown): { running?: number } {
+function parseCount(name: keyof EngineReport, value: unknown, most: number): EngineReport {
   if (value === undefined) return {};
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > MOST_RUNNING) {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0 || value > most) {
     const got = JSON.stringify(value);
-    throw new Error(`running: got ${got}, expected an integer from 0 to ${MOST_RUNNING}`);
+    throw new Error(`${name}: got ${got}, expected an integer from 0 to ${most}`);
   }
-  return { running: value };
+  return { [name]: value };
 }
 
 function isLoopback(address: string): boolean {

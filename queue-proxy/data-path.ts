@@ -6,12 +6,14 @@ import type { Clock } from "../common/clock.ts";
 import type { Exchange } from "../proxy/types.ts";
 import type { QueueProxyConfig } from "./config.ts";
 import { Breaker } from "./core/breaker.ts";
+import { BatchMeter, CallSamples } from "./core/call-samples.ts";
 import type { DrainDecision } from "./core/drain.ts";
 import { Occupancy } from "./core/occupancy.ts";
 import type { ProbePlan } from "./core/probe-spec.ts";
 import { Readiness } from "./core/readiness.ts";
 import { RequestStats } from "./core/request-stats.ts";
 import { Drainer } from "./drainer.ts";
+import { LocalTick } from "./local-tick.ts";
 import { RequestMetrics } from "./metrics.ts";
 import { Pod } from "./pod.ts";
 import type { PodIdentity } from "./pod-identity.ts";
@@ -25,6 +27,9 @@ export interface DataPath {
   readonly pod: Pod;
   readonly readiness: Readiness;
   readonly breaker: Breaker;
+  readonly localTick: LocalTick;
+  readonly batch: BatchMeter;
+  readonly samples: CallSamples;
   readonly occupancy: Occupancy;
   readonly drainer: Drainer;
   readonly stats: RequestStats;
@@ -42,8 +47,9 @@ export interface DataPath {
 /** A request that runs or waits here. */
 export interface OpenFlow {
   readonly exchange: Exchange;
-  /** The pod drains: a leased request that only waits here goes back to the activator. */
-  handBack(): void;
+  readonly leaseId: string;
+  /** A leased request that only waits here goes back to the activator; false when it does not wait. */
+  handBack(reason: "draining" | "handed_back"): boolean;
   /** Ends it because the pod's time is over. */
   terminate(): void;
 }
@@ -76,7 +82,7 @@ export function createDataPath(parts: DataPathParts): DataPath {
     success: plan.successThreshold,
     failure: plan.failureThreshold,
   });
-  const breaker = new Breaker(config.containerConcurrency);
+  const breaker = new Breaker(config.containerConcurrency, () => clock.now());
   const occupancy = new Occupancy();
   const flows: DataPath["flows"] = new Set();
   const drainer = createDrainer(parts, flows);
@@ -100,6 +106,9 @@ export function createDataPath(parts: DataPathParts): DataPath {
     pod,
     readiness,
     breaker,
+    localTick: new LocalTick(breaker),
+    batch: new BatchMeter(),
+    samples: new CallSamples(),
     occupancy,
     drainer,
     flows,

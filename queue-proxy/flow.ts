@@ -18,12 +18,14 @@ import type {
 } from "../proxy/types.ts";
 import { callerAnswer, reasonAnswer } from "./answers.ts";
 import type { Admission, Entrant } from "./core/breaker.ts";
+import type { CallNote } from "../common/contracts/call-note.ts";
 import type { Marks } from "./core/classify.ts";
 import { isProxied } from "./core/classify.ts";
 import { containerHeaders } from "./core/container-headers.ts";
 import { attemptLimits, waitLimitMs, withCallerDeadline } from "./limits.ts";
 import type { TimeoutSettings } from "./limits.ts";
-import { parseOrder } from "./core/local-queue.ts";
+import { parseCallNote } from "../common/contracts/call-note.ts";
+import { CallMeter } from "./call-meter.ts";
 import type { DataPath, OpenFlow } from "./data-path.ts";
 
 export interface FlowRequest {
@@ -60,12 +62,19 @@ export class Flow implements OpenFlow, Entrant {
   #waitTimer: NodeJS.Timeout | undefined;
   /** Body of an answer that was made here. */
   #ownBytes = 0;
+  readonly #note: CallNote | undefined;
+  #meter: CallMeter | undefined;
 
   constructor(path: DataPath, request: FlowRequest) {
     this.exchange = request.exchange;
     this.#path = path;
     this.#request = request;
     this.#via = isProxied(request.marks) ? "proxied" : "direct";
+    this.#note = parseCallNote(request.marks.call);
+  }
+
+  get leaseId(): string {
+    return this.#request.marks.leaseId ?? "";
   }
 
   admit(): void {
@@ -86,17 +95,21 @@ export class Flow implements OpenFlow, Entrant {
 
   /** The breaker gives the slot. */
   start(): void {
-    const { breaker, metrics, occupancy } = this.#path;
+    const { breaker, metrics, occupancy, batch, clock } = this.#path;
     clearTimeout(this.#waitTimer);
     this.#phase = "running";
     metrics.sampleDepth(breaker.active + breaker.waiting);
-    occupancy.begin(this.#request.marks.leaseId ?? "");
+    occupancy.begin(this.leaseId);
+    breaker.engine.begin(this, this.#note?.promptTokens ?? 0);
+    batch.changed(breaker.active, clock.now());
+    if (this.#note !== undefined) this.#meter = new CallMeter(this.#path, this.#note);
     this.#forward();
   }
 
-  handBack(): void {
-    if (this.#phase !== "queued" || this.#request.kind !== "leased") return;
-    this.#giveUp("draining", "the pod is being stopped");
+  handBack(reason: "draining" | "handed_back"): boolean {
+    if (this.#phase !== "queued" || this.#request.kind !== "leased") return false;
+    this.#giveUp(reason, "the call waited here and was not given to the container");
+    return true;
   }
 
   terminate(): void {
@@ -109,7 +122,8 @@ export class Flow implements OpenFlow, Entrant {
   #enterBreaker(): Admission {
     const { breaker } = this.#path;
     if (this.#request.kind === "foreign") return breaker.admitForeign(this);
-    return breaker.admitLeased(this, parseOrder(this.#request.marks.order));
+    const { order, deadline, tenant } = this.#request.marks;
+    return breaker.admitLeased(this, { order, deadline, tenant, note: this.#note });
   }
 
   #refuseFull(): void {
@@ -125,7 +139,7 @@ export class Flow implements OpenFlow, Entrant {
     this.exchange.onClientGone(() => {
       if (this.#phase === "queued") this.#finish("cancelled", CLIENT_GONE_STATUS);
     });
-    if (this.#request.kind !== "foreign") return;
+    if (this.#request.kind !== "foreign") return this.#path.localTick.arm();
     const limitMs = waitLimitMs(this.#timeouts());
     if (limitMs === 0) return;
     this.#waitTimer = setTimeout(() => {
@@ -155,7 +169,11 @@ export class Flow implements OpenFlow, Entrant {
         dropsExpect: kind === "leased" && this.#request.marks.callerExpect === undefined,
       }),
       limits: this.#limits(),
-      onResponse: clientHeaders,
+      onResponse: (answer) => {
+        this.#meter?.answered(answer);
+        return clientHeaders(answer);
+      },
+      ...(this.#meter === undefined ? {} : { onChunk: (bytes) => this.#meter?.chunk(bytes) }),
       onEnd: (end) => this.#onEnd(end),
     });
   }
@@ -170,7 +188,7 @@ export class Flow implements OpenFlow, Entrant {
   }
 
   #onEnd(end: AttemptEnd): void {
-    if ("status" in end && end.kind !== "client-gone") return this.#finish("answered", end.status);
+    if ("status" in end && end.kind !== "client-gone") return this.#onAnswered(end);
     switch (end.kind) {
       case "client-gone":
         this.#path.metrics.count("cancelled");
@@ -184,6 +202,11 @@ export class Flow implements OpenFlow, Entrant {
       case "bad-response":
         return this.#onFailure(end);
     }
+  }
+
+  #onAnswered(end: { readonly kind: string; readonly status: number }): void {
+    if (end.kind === "done") this.#meter?.done();
+    this.#finish("answered", end.status);
   }
 
   #onFailure(end: FailedEnd): void {
@@ -258,13 +281,15 @@ export class Flow implements OpenFlow, Entrant {
     if (phase === "ended" || this.#request.kind === "container-probe") return;
     this.#phase = "ended";
     clearTimeout(this.#waitTimer);
-    const { breaker, clock, flows, occupancy, pod, stats, drainer } = this.#path;
+    const { breaker, batch, clock, flows, occupancy, pod, stats, drainer } = this.#path;
     this.#record(status);
     stats.depart(clock.now() / 1_000, this.#via);
     flows.delete(this);
     if (phase === "queued") breaker.leave(this);
     if (phase === "running") {
-      occupancy.end(this.#request.marks.leaseId ?? "", how, clock.now());
+      occupancy.end(this.leaseId, how, clock.now());
+      breaker.engine.end(this);
+      batch.changed(breaker.active - 1, clock.now());
       // Occupied slots must be known before the freed one is given on.
       if (occupancy.reportsRunning) pod.refresh();
       breaker.release();

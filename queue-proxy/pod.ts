@@ -6,6 +6,7 @@ import type { Clock } from "../common/clock.ts";
 import type { PushReply, ReportedState } from "../common/contracts/push.ts";
 import type { StartMarks } from "../common/contracts/routing.ts";
 import type { Breaker } from "./core/breaker.ts";
+import type { EngineReport } from "./core/engine-room.ts";
 import type { DrainDecision } from "./core/drain.ts";
 import type { Occupancy } from "./core/occupancy.ts";
 import type { ContainerState, Readiness, Verdict } from "./core/readiness.ts";
@@ -79,8 +80,9 @@ export class Pod {
   }
 
   /** What the container says of itself. */
-  onContainerReport(report: { state?: ContainerState; running?: number }): void {
-    const { occupancy, readiness, clock } = this.#parts;
+  onContainerReport(report: EngineReport & { state?: ContainerState }): void {
+    const { occupancy, readiness, clock, breaker } = this.#parts;
+    breaker.engine.report(report);
     if (report.state !== undefined) readiness.onContainerState(report.state);
     if (report.running !== undefined) {
       occupancy.report(report.running, clock.now());
@@ -90,7 +92,7 @@ export class Pod {
   }
 
   onReply(reply: PushReply): void {
-    this.#parts.breaker.setLocalDepth(reply.localQueue);
+    this.#parts.breaker.setLocal(reply.localQueue, reply.starvationLimitMs ?? Infinity);
   }
 
   /** Calls back once: true when the pod is ready, false when that will not come or takes too long. */

@@ -13,6 +13,8 @@ import { Flow } from "./flow.ts";
 const READY: OwnAnswer = { status: 200, headers: [], body: "queue" };
 const NOT_READY: OwnAnswer = { status: 503, headers: [], body: "" };
 const STOPPING = plainAnswer(503, "shutting down\n");
+const HANDED_BACK = plainAnswer(200, "handed back\n");
+const NOT_WAITING = plainAnswer(404, "not waiting here\n");
 
 const REFUSALS = {
   malformed_request: "the request is not valid HTTP",
@@ -39,11 +41,21 @@ function accept(path: DataPath, exchange: Exchange): void {
       return answerReadiness(path, exchange, marks);
     case "ingress-probe":
       return answerProbe(path, exchange, ingressAnswer(path, marks));
+    case "return":
+      return exchange.answer(handBack(path, marks.returns ?? ""));
     case "container-probe":
     case "leased":
     case "foreign":
       new Flow(path, { exchange, marks, kind }).admit();
   }
+}
+
+/** 200 when the call waited here and goes back; 404 when it runs, or is not here. */
+function handBack(path: DataPath, leaseId: string): OwnAnswer {
+  for (const flow of path.flows) {
+    if (flow.leaseId === leaseId && flow.handBack("handed_back")) return HANDED_BACK;
+  }
+  return NOT_WAITING;
 }
 
 /** Kept waiting while the container starts: a "no" costs the kubelet a whole period. */

@@ -158,7 +158,8 @@ export class Sidecar {
 
   #snapshot(): PodSnapshot {
     const { config } = this.#options;
-    const { pod, occupancy, identity } = this.#path;
+    const { pod, occupancy, identity, breaker, samples } = this.#path;
+    const { kvFreeTokens, batch } = breaker.engine;
     return {
       revision: `${config.namespace}/${config.revision}`,
       podUid: identity.uid(),
@@ -172,6 +173,12 @@ export class Sidecar {
       reportsRunning: occupancy.reportsRunning,
       build: BUILD,
       marks: pod.marks,
+      ...(kvFreeTokens === undefined ? {} : { kvFreeTokens }),
+      ...(batch === undefined ? {} : { batch }),
+      ...(breaker.localWaiting === 0
+        ? {}
+        : { localWaiting: breaker.localWaiting, localWorkUs: breaker.localWorkUs }),
+      ...(samples.hasSome ? { samples: samples.take() } : {}),
     };
   }
 
@@ -185,7 +192,7 @@ export class Sidecar {
   #onDrainPhase(phase: DrainDecision["phase"]): void {
     const { pod, flows } = this.#path;
     this.#options.logger.info("drain", { phase });
-    if (phase === "draining") for (const flow of flows) flow.handBack();
+    if (phase === "draining") for (const flow of flows) flow.handBack("draining");
     pod.refresh();
   }
 

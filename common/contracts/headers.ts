@@ -18,6 +18,10 @@ export const ORDER_HEADER = "pilotlight-order";
  * the activator's own word, with which it keeps a body until the pod takes the request.
  */
 export const CALLER_EXPECT_HEADER = "pilotlight-expect";
+/** Size, expected time and names of a call for the sidecar; form in `call-note.ts`. */
+export const CALL_HEADER = "pilotlight-call";
+/** Asks a sidecar to hand back the call of this lease, if it still waits there. */
+export const RETURN_HEADER = "pilotlight-return";
 export const HOP_HEADER = "pilotlight-hop";
 export const SPILL_HEADER = "pilotlight-spill";
 export const TENANT_HEADER = "pilotlight-tenant";
@@ -26,6 +30,8 @@ export const TENANT_HEADER = "pilotlight-tenant";
 export const REASON_HEADER = "pilotlight-reason";
 /** `true` when the request waited for a pod to start. */
 export const COLD_START_HEADER = "pilotlight-cold-start";
+/** Asked for by the caller: a refusal rather than an answer after the deadline. */
+export const REJECT_LATE_HEADER = "pilotlight-reject-late";
 /** Asked for by the caller: adds pod and attempts to the answer. */
 export const DEBUG_HEADER = "pilotlight-debug";
 export const POD_HEADER = "pilotlight-pod";
@@ -35,6 +41,19 @@ export const SESSION_HEADER = "pilotlight-session";
 export const REQUEST_ID_HEADER = "x-request-id";
 export const SERVER_TIMING_HEADER = "server-timing";
 export const IDEMPOTENCY_KEY_HEADER = "idempotency-key";
+export const PREFER_HEADER = "prefer";
+export const PREFERENCE_APPLIED_HEADER = "preference-applied";
+
+/** From the caller, never to the container: key of the webhook's signature, form of its message. */
+export const WEBHOOK_SECRET_HEADER = "x-webhook-secret";
+export const WEBHOOK_FORMAT_HEADER = "pilotlight-webhook-format";
+/** On the message to a webhook. */
+export const WEBHOOK_TIMESTAMP_HEADER = "pilotlight-webhook-timestamp";
+export const WEBHOOK_SIGNATURE_HEADER = "pilotlight-webhook-signature";
+export const WEBHOOK_STATUS_HEADER = "pilotlight-webhook-status";
+export const WEBHOOK_OMITTED_HEADER = "pilotlight-webhook-omitted";
+/** Longest time that a run may take in the container, in ms, from activator to sidecar. */
+export const RUN_LIMIT_HEADER = "pilotlight-run-limit";
 
 /** Knative's own names. */
 export const KNATIVE_REVISION_HEADER = "knative-serving-revision";
@@ -61,10 +80,13 @@ export const INTERNAL_HEADERS: ReadonlySet<string> = new Set([
   TARGET_UID_HEADER,
   LEASE_HEADER,
   ORDER_HEADER,
+  CALL_HEADER,
+  RETURN_HEADER,
   CALLER_EXPECT_HEADER,
   HOP_HEADER,
   SPILL_HEADER,
   TENANT_HEADER,
+  RUN_LIMIT_HEADER,
 ]);
 
 /** Hop-by-hop headers of RFC 9110 7.6.1; names listed in `connection` join them per message. */

@@ -49,8 +49,6 @@ export interface PushReport {
   readonly running: readonly string[];
   readonly build: string;
   readonly marks: StartMarks;
-  /** Tokens of key-value cache that are free; absent when the container does not say. */
-  readonly kvFreeTokens?: number;
   /** Calls that the engine works on together; absent when the container does not say. */
   readonly batch?: number;
   /** Requests that wait in the sidecar, and the sum of their expected times. */
@@ -73,7 +71,7 @@ export interface CallSample {
   readonly cachedTokens: number;
   /** -1 when nobody counted them. */
   readonly outputTokens: number;
-  /** Of the prompt; 0 when the engine did not count its tokens, so that nothing is learnt of them. */
+  /** Of the prompt; 0 when the engine did not count its tokens: nothing is to be learnt then. */
   readonly characters: number;
   readonly messages: number;
   /** From the start in the container to the first piece of a stream; 0 for an answer in one piece. */

@@ -18,6 +18,7 @@ const UNAVAILABLE = 14;
 const DEADLINE_EXCEEDED = 4;
 const UNIMPLEMENTED = 12;
 const INTERNAL = 13;
+const INVALID_ARGUMENT = 3;
 
 const reason = (
   status: number,
@@ -30,7 +31,10 @@ export const WIRE_REASONS = {
   request_head_timeout: reason(408, INTERNAL),
   unknown_expectation: reason(417, INTERNAL),
   header_too_large: reason(431, INTERNAL),
+  invalid_async: reason(400, INVALID_ARGUMENT),
+  invalid_webhook: reason(400, INVALID_ARGUMENT),
   no_such_service: reason(404, UNIMPLEMENTED),
+  no_such_run: reason(404, UNIMPLEMENTED),
   unauthenticated: reason(401, 16),
   forbidden: reason(403, 7),
   session_lost: reason(410, UNAVAILABLE),
@@ -38,6 +42,7 @@ export const WIRE_REASONS = {
   wrong_target: reason(421, UNAVAILABLE),
   pod_full: reason(503, UNAVAILABLE, { stockText: "pending request queue full" }),
   draining: reason(503, UNAVAILABLE),
+  handed_back: reason(503, UNAVAILABLE),
   rate_limited: reason(429, UNAVAILABLE, { repeatable: true }),
   upstream_reset: reason(502, UNAVAILABLE),
   container_exited: reason(502, UNAVAILABLE),

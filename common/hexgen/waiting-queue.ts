@@ -35,7 +35,7 @@ const KEPT_GARBAGE = 64;
 
 export class WaitingQueue<T extends WaitingEntry> {
   readonly #order: QueueOrder;
-  readonly #starvationLimit: number;
+  #starvationLimit: number;
   readonly #waiting = new Set<T>();
   readonly #classes: readonly [Heap<T>, Heap<T>] = [
     new Heap<T>(isBeforeByKey),
@@ -54,6 +54,14 @@ export class WaitingQueue<T extends WaitingEntry> {
 
   get size(): number {
     return this.#waiting.size;
+  }
+
+  /** Takes effect for what waits already, too. */
+  setStarvationLimit(limit: number): void {
+    const wasOff = this.#starvationLimit === Infinity;
+    this.#starvationLimit = limit;
+    if (!wasOff || limit === Infinity) return;
+    for (const entry of this.#waiting) this.#byAge.push(entry);
   }
 
   *[Symbol.iterator](): Iterator<T> {

@@ -3,7 +3,8 @@
  * (another pod may be free) unless early binding asks for a local queue; requests that came another
  * way wait as in stock Knative, up to ten times the limit.
  */
-import type { Order } from "./local-queue.ts";
+import { EngineRoom } from "./engine-room.ts";
+import type { QueuedCall } from "./local-queue.ts";
 import { LocalQueue } from "./local-queue.ts";
 
 /** Stock Knative's depth of the queue in one pod, in multiples of the limit. */
@@ -18,6 +19,8 @@ export type Admission = "started" | "queued" | "full";
 
 export class Breaker {
   readonly #limit: number;
+  readonly #now: () => number;
+  readonly engine = new EngineRoom();
   #active = 0;
   #occupied = 0;
   #localDepth = 0;
@@ -26,8 +29,9 @@ export class Breaker {
   #lastFrom: "local" | "stock" = "stock";
 
   /** `limit` 0 means no limit. */
-  constructor(limit: number) {
+  constructor(limit: number, now: () => number) {
     this.#limit = limit;
+    this.#now = now;
   }
 
   /** Requests that hold a slot. */
@@ -39,22 +43,32 @@ export class Breaker {
     return this.#stock.size + this.#local.size;
   }
 
+  get localWaiting(): number {
+    return this.#local.size;
+  }
+
+  /** Sum of the expected times of what waits under early binding. */
+  get localWorkUs(): number {
+    return this.#local.workUs;
+  }
+
   /** Slots that the container keeps busy for callers that left. */
   setOccupied(count: number): void {
     this.#occupied = count;
-    this.#startWaiting();
+    this.startWaiting();
   }
 
-  /** Live value of the local queue; what already waits stays. */
-  setLocalDepth(depth: number): void {
+  /** Live values of the local queue; what already waits stays. */
+  setLocal(depth: number, starvationLimitMs: number): void {
     this.#localDepth = depth;
+    this.#local.setStarvationLimit(starvationLimitMs);
   }
 
   /** A request whose slot the activator reserved. */
-  admitLeased(entrant: Entrant, order: Order): Admission {
-    if (this.#start(entrant)) return "started";
+  admitLeased(entrant: Entrant, call: QueuedCall): Admission {
+    if (this.#mayStartNow(call) && this.#start(entrant)) return "started";
     if (this.#local.size >= this.#localDepth) return "full";
-    this.#local.push(order, entrant);
+    this.#local.push(call, entrant, this.#now());
     return "queued";
   }
 
@@ -74,7 +88,23 @@ export class Breaker {
   /** Gives a slot back and starts the next. */
   release(): void {
     this.#active -= 1;
-    this.#startWaiting();
+    this.startWaiting();
+  }
+
+  /** To be called whenever the container may have room again, and now and then while some wait. */
+  startWaiting(): void {
+    while (this.waiting > 0 && this.#hasRoom()) {
+      const next = this.#next();
+      if (next === undefined) return;
+      this.#active += 1;
+      next.start();
+    }
+  }
+
+  /** Under late binding a reserved slot is free; under early binding nobody may be passed by. */
+  #mayStartNow(call: QueuedCall): boolean {
+    if (this.#localDepth === 0) return true;
+    return this.#local.size === 0 && this.engine.takes(call.note?.promptTokens ?? 0);
   }
 
   #start(entrant: Entrant): boolean {
@@ -88,23 +118,27 @@ export class Breaker {
     return this.#limit === 0 || this.#active + this.#occupied < this.#limit;
   }
 
-  #startWaiting(): void {
-    while (this.waiting > 0 && this.#hasRoom()) {
-      const next = this.#next();
-      if (next === undefined) return;
-      this.#active += 1;
-      next.start();
-    }
-  }
-
   /** The two queues take turns, so that neither starves the other. */
   #next(): Entrant | undefined {
-    const fromLocal =
-      this.#local.size > 0 && (this.#stock.size === 0 || this.#lastFrom === "stock");
-    this.#lastFrom = fromLocal ? "local" : "stock";
-    if (fromLocal) return this.#local.shift();
+    const localFirst = this.#stock.size === 0 || this.#lastFrom === "stock";
+    const next = localFirst
+      ? (this.#nextLocal() ?? this.#nextStock())
+      : (this.#nextStock() ?? this.#nextLocal());
+    return next;
+  }
+
+  #nextLocal(): Entrant | undefined {
+    if (this.#local.size === 0) return undefined;
+    const next = this.#local.shift(this.#now(), (promptTokens) => this.engine.takes(promptTokens));
+    if (next !== undefined) this.#lastFrom = "local";
+    return next;
+  }
+
+  #nextStock(): Entrant | undefined {
     const [first] = this.#stock;
-    if (first !== undefined) this.#stock.delete(first);
+    if (first === undefined) return undefined;
+    this.#stock.delete(first);
+    this.#lastFrom = "stock";
     return first;
   }
 }

@@ -6,6 +6,7 @@ import { GRPC_TIMEOUT } from "../../common/contracts/grpc.ts";
 import {
   ACTIVATOR_PROBE_AGENT,
   AUTOSCALER_PROBE_AGENT,
+  CALL_HEADER,
   CALLER_EXPECT_HEADER,
   KUBELET_PROBE_AGENT,
   KUBELET_PROBE_HEADER,
@@ -15,8 +16,11 @@ import {
   ORDER_HEADER,
   PROXY_REQUEST_ACTIVATOR,
   PROXY_REQUEST_HEADER,
+  RETURN_HEADER,
   TARGET_UID_HEADER,
+  TENANT_HEADER,
 } from "../../common/contracts/headers.ts";
+import { WORKFLOW_DEADLINE_HEADER } from "../../common/contracts/workflow-headers.ts";
 
 /** The headers that decide what happens to a request; absent ones are undefined. */
 export interface Marks {
@@ -28,6 +32,10 @@ export interface Marks {
   targetUid?: string;
   leaseId?: string;
   order?: string;
+  deadline?: string;
+  tenant?: string;
+  call?: string;
+  returns?: string;
   callerExpect?: string;
   contentType?: string;
   grpcTimeout?: string;
@@ -43,6 +51,10 @@ const MARK_OF_HEADER: ReadonlyMap<string, keyof Marks> = new Map([
   [TARGET_UID_HEADER, "targetUid"],
   [LEASE_HEADER, "leaseId"],
   [ORDER_HEADER, "order"],
+  [WORKFLOW_DEADLINE_HEADER, "deadline"],
+  [TENANT_HEADER, "tenant"],
+  [CALL_HEADER, "call"],
+  [RETURN_HEADER, "returns"],
   [CALLER_EXPECT_HEADER, "callerExpect"],
   ["content-type", "contentType"],
   [GRPC_TIMEOUT, "grpcTimeout"],
@@ -75,6 +87,8 @@ export type RequestKind =
   | "container-probe"
   /** Chosen for this pod by our activator: a slot is reserved for it. */
   | "leased"
+  /** Asks for a call back that may still wait here. */
+  | "return"
   /** Came another way; limited and queued as stock Knative does. */
   | "foreign";
 
@@ -83,7 +97,8 @@ export function classify(marks: Marks, podUid: string): RequestKind {
   if (isProbeAgent(marks.userAgent ?? "")) return "readiness-probe";
   if (marks.networkProbe === "probe") return "ingress-probe";
   if (marks.kubeletProbe !== undefined && marks.kubeletProbe !== "") return "container-probe";
-  return marks.targetUid === undefined ? "foreign" : "leased";
+  if (marks.targetUid === undefined) return "foreign";
+  return marks.returns === undefined ? "leased" : "return";
 }
 
 export function isProxied(marks: Marks): boolean {

@@ -1,93 +1,111 @@
 /**
- * The order of waiting requests inside one pod (early binding only): two classes, each by
- * (key, sequence). Class 0 can still make its limit, class 1 cannot; class 1 gets every eighth
- * admission while both wait, so that neither starves. Bounded by the breaker, not here.
+ * The order of waiting requests inside one pod (early binding): the platform's waiting queue, fed
+ * from the headers with which the activator sends a call. Bounded by the breaker, not here.
  */
+import { nextFitting } from "../../common/hexgen/backfill.ts";
+import { WaitingQueue } from "../../common/hexgen/waiting-queue.ts";
+import type { WaitingEntry } from "../../common/hexgen/waiting-queue.ts";
+import type { CallNote } from "../../common/contracts/call-note.ts";
+import { parseOrderHeader } from "../../common/urgency.ts";
 
-/** `Pilotlight-Order`: `<class>;<key in ms>;<sequence>`. */
-export interface Order {
-  readonly class: 0 | 1;
-  readonly keyMs: number;
-  readonly sequence: number;
+/** What the headers of a request say about its place. */
+export interface QueuedCall {
+  /** `Pilotlight-Order`. */
+  readonly order: string | undefined;
+  /** Deadline of the workflow, ms since the epoch; only under `urgency`. */
+  readonly deadline: string | undefined;
+  readonly tenant: string | undefined;
+  readonly note: CallNote | undefined;
 }
 
-/** Last in class 0: a request without a valid order follows those that have one. */
-export const UNORDERED: Order = { class: 0, keyMs: Number.MAX_SAFE_INTEGER, sequence: 0 };
+/** Behind everything that has an order: a request whose header is missing or malformed. */
+const LAST = Number.MAX_SAFE_INTEGER;
 
-/** Admissions of class 0 beside a waiting class 1 before that gets its turn. */
-const TURNS_OF_CLASS_0 = 7;
-
-const ORDER = /^([01]);(-?\d{1,16});(\d{1,16})$/;
-
-export function parseOrder(text: string | undefined): Order {
-  const match = ORDER.exec(text ?? "");
-  if (match === null) return UNORDERED;
-  return {
-    class: match[1] === "1" ? 1 : 0,
-    keyMs: Number(match[2]),
-    sequence: Number(match[3]),
-  };
+interface Entry<T> extends WaitingEntry {
+  readonly item: T;
+  readonly promptTokens: number;
+  readonly serviceUs: number;
 }
 
 export class LocalQueue<T> {
-  #classes: readonly [Entry<T>[], Entry<T>[]] = [[], []];
-  #turns = 0;
+  /**
+   * One queue for all orders: a call without a deadline is never demoted, and the key is the
+   * activator's word.
+   */
+  readonly #queue = new WaitingQueue<Entry<T>>({ order: "urgency" });
+  readonly #entries = new Map<T, Entry<T>>();
+  #workUs = 0;
   #arrivals = 0;
 
   get size(): number {
-    return this.#classes[0].length + this.#classes[1].length;
+    return this.#queue.size;
   }
 
-  push(order: Order, item: T): void {
+  /** Sum of the expected times of what waits. */
+  get workUs(): number {
+    return this.#workUs;
+  }
+
+  /** A request that waited longer goes first. */
+  setStarvationLimit(limitMs: number): void {
+    this.#queue.setStarvationLimit(limitMs);
+  }
+
+  push(call: QueuedCall, item: T, now: number): void {
     this.#arrivals += 1;
-    const entry = { order, item, arrival: this.#arrivals };
-    const list = this.#classes[order.class];
-    list.splice(insertionPoint(list, entry), 0, entry);
+    const entry = { ...placeOf(call, now, this.#arrivals), item, ...sizeOf(call) };
+    this.#entries.set(item, entry);
+    this.#queue.push(entry);
+    this.#workUs += entry.serviceUs;
   }
 
   remove(item: T): boolean {
-    for (const list of this.#classes) {
-      const index = list.findIndex((entry) => entry.item === item);
-      if (index >= 0) {
-        list.splice(index, 1);
-        return true;
-      }
-    }
-    return false;
+    const entry = this.#entries.get(item);
+    if (entry === undefined) return false;
+    this.#forget(entry);
+    return this.#queue.remove(entry);
   }
 
-  shift(): T | undefined {
-    const [urgent, lost] = this.#classes;
-    const lostTurn = urgent.length === 0 || (lost.length > 0 && this.#turns >= TURNS_OF_CLASS_0);
-    if (lostTurn) {
-      this.#turns = 0;
-      return lost.shift()?.item;
-    }
-    this.#turns = lost.length > 0 ? this.#turns + 1 : 0;
-    return urgent.shift()?.item;
+  /** Takes out the request that is next, of those that fit; `undefined` when none may go now. */
+  shift(now: number, fits: (promptTokens: number) => boolean): T | undefined {
+    const next = nextFitting(this.#queue, now, (entry) => fits(entry.promptTokens));
+    if (next === undefined) return undefined;
+    this.#forget(next);
+    this.#queue.admit(next);
+    return next.item;
+  }
+
+  #forget(entry: Entry<T>): void {
+    this.#entries.delete(entry.item);
+    this.#workUs -= entry.serviceUs;
   }
 }
 
-interface Entry<T> {
-  readonly order: Order;
-  readonly item: T;
-  readonly arrival: number;
+function placeOf(call: QueuedCall, now: number, arrival: number): WaitingEntry {
+  const unordered = { orderClass: 0, key: LAST, sequence: arrival } as const;
+  const { orderClass, key, sequence } = parseOrderHeader(call.order ?? "") ?? unordered;
+  const deadlineAt = instantOf(call.deadline);
+  return {
+    orderClass,
+    key,
+    sequence,
+    deadlineAt,
+    rest: restOf({ orderClass, key, deadlineAt }),
+    waitingSince: now,
+    ...(call.tenant === undefined ? {} : { tenant: call.tenant }),
+  };
 }
 
-function insertionPoint<T>(list: readonly Entry<T>[], entry: Entry<T>): number {
-  let low = 0;
-  let high = list.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const other = list[middle];
-    if (other !== undefined && isBefore(other, entry)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** In class 0 the key is the deadline less the expected rest, in class 1 it is the rest. */
+function restOf(place: Pick<WaitingEntry, "orderClass" | "key" | "deadlineAt">): number {
+  if (place.orderClass === 1) return place.key;
+  return place.deadlineAt === Infinity ? 0 : Math.max(0, place.deadlineAt - place.key);
 }
 
-function isBefore<T>(a: Entry<T>, b: Entry<T>): boolean {
-  if (a.order.keyMs !== b.order.keyMs) return a.order.keyMs < b.order.keyMs;
-  if (a.order.sequence !== b.order.sequence) return a.order.sequence < b.order.sequence;
-  return a.arrival < b.arrival;
+function instantOf(text: string | undefined): number {
+  return /^\d{1,16}$/.test(text ?? "") ? Number(text) : Infinity;
+}
+
+function sizeOf({ note }: QueuedCall): { promptTokens: number; serviceUs: number } {
+  return { promptTokens: Math.max(note?.promptTokens ?? 0, 0), serviceUs: note?.serviceUs ?? 0 };
 }

@@ -3,17 +3,23 @@ import { describe, expect, it } from "vitest";
 import { createRandom } from "../../../../common/random.ts";
 import type { Entrant } from "../../../../queue-proxy/core/breaker.ts";
 import { Breaker } from "../../../../queue-proxy/core/breaker.ts";
-import type { Order } from "../../../../queue-proxy/core/local-queue.ts";
-import { UNORDERED } from "../../../../queue-proxy/core/local-queue.ts";
+import type { QueuedCall } from "../../../../queue-proxy/core/local-queue.ts";
+
+const UNORDERED: QueuedCall = {
+  order: undefined,
+  deadline: undefined,
+  tenant: undefined,
+  note: undefined,
+};
 
 function setup(limit: number) {
-  const breaker = new Breaker(limit);
+  const breaker = new Breaker(limit, () => 0);
   const started: string[] = [];
   const entrant = (name: string) => ({ start: () => void started.push(name) });
   return { breaker, started, entrant };
 }
 
-const order = (keyMs: number, sequence = 0): Order => ({ class: 0, keyMs, sequence });
+const order = (keyMs: number): QueuedCall => ({ ...UNORDERED, order: `0;${keyMs};0` });
 
 describe("leased requests", () => {
   it("start while a slot is free and are full beyond", () => {
@@ -34,7 +40,7 @@ describe("leased requests", () => {
 
   it("wait in order of urgency where a local queue is on", () => {
     const { breaker, started, entrant } = setup(1);
-    breaker.setLocalDepth(2);
+    breaker.setLocal(2, Infinity);
     breaker.admitLeased(entrant("running"), UNORDERED);
     expect(breaker.admitLeased(entrant("late"), order(200))).toBe("queued");
     expect(breaker.admitLeased(entrant("soon"), order(100))).toBe("queued");
@@ -92,7 +98,7 @@ describe("foreign requests", () => {
 
 it("lets the two queues take turns", () => {
   const { breaker, started, entrant } = setup(1);
-  breaker.setLocalDepth(10);
+  breaker.setLocal(10, Infinity);
   breaker.admitLeased(entrant("running"), UNORDERED);
   for (const name of ["l1", "l2"]) breaker.admitLeased(entrant(name), UNORDERED);
   for (const name of ["f1", "f2"]) breaker.admitForeign(entrant(name));
@@ -102,8 +108,8 @@ it("lets the two queues take turns", () => {
 
 it("never runs more than the limit, and nobody waits beside a free slot", () => {
   const random = createRandom(7);
-  const breaker = new Breaker(3);
-  breaker.setLocalDepth(4);
+  const breaker = new Breaker(3, () => 0);
+  breaker.setLocal(4, Infinity);
   let running = 0;
   let occupied = 0;
   const waiting: Entrant[] = [];
