@@ -14,6 +14,7 @@ import { withoutMapping } from "./core/forward-headers.ts";
 import type { DegradedMode } from "./degraded.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import type { PodClaim, PodIdentity } from "./pod-identity.ts";
+import { PodRegister } from "./pod-register.ts";
 import { PodSession } from "./pod-session.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 import type { Revisions } from "./revisions.ts";
@@ -47,12 +48,14 @@ export interface ReceivedPush {
 export class PushIntake {
   readonly heartbeats: Heartbeats;
   readonly #options: PushIntakeOptions;
+  readonly #register: PodRegister;
   readonly #sessions = new Map<string, PodSession>();
   readonly #claims = new WeakMap<Socket, { readonly token: string; readonly claim: PodClaim }>();
   #closing = false;
 
   constructor(options: PushIntakeOptions) {
     this.#options = options;
+    this.#register = new PodRegister(options);
     const { store, logger } = options;
     const mustReport = (uid: string): void => void this.#reportAgain(uid);
     this.heartbeats = new Heartbeats({ store, logger, mustReport });
@@ -72,10 +75,12 @@ export class PushIntake {
     const { report, socket } = push;
     const claim = await this.#claimOf(push);
     if (claim.uid !== report.podUid) throw refused("the token is bound to another pod");
-    const session = await this.#sessionOf(claim);
-    checkReport(session, report, withoutMapping(socket.remoteAddress ?? ""));
-    this.#attach(session, report, socket);
-    await this.#take(session, report);
+    const source = withoutMapping(socket.remoteAddress ?? "");
+    const session = await this.#sessionOf(claim, report, source);
+    checkReport(session, report, source);
+    const effective = session.effective(report);
+    this.#attach(session, effective, socket);
+    await this.#take(session, effective);
     if (report.kind === "goodbye") this.#drop(session);
     return session.reply(report, this.#heartbeatMs());
   }
@@ -107,6 +112,7 @@ export class PushIntake {
     const now = this.#options.clock.now();
     for (const session of this.#sessions.values()) {
       if (session.socket === undefined && now - session.pushedAt > FORGET_MS) this.#drop(session);
+      else if (session.isDue(now)) void this.#reread(session);
     }
   }
 
@@ -120,7 +126,7 @@ export class PushIntake {
     const { degraded, revisions } = this.#options;
     const { entry } = session;
     if (degraded.has(entry)) return degraded.freed(entry);
-    if (isQuiet(report)) {
+    if (isQuiet(report) && session.isOnRecord(report)) {
       const { podUid, boot, sequence } = report;
       this.heartbeats.add(entry, { podUid, boot, sequence });
     } else {
@@ -140,17 +146,32 @@ export class PushIntake {
     return claim;
   }
 
-  async #sessionOf(claim: PodClaim): Promise<PodSession> {
+  async #sessionOf(claim: PodClaim, report: PushReport, source: string): Promise<PodSession> {
     const known = this.#sessions.get(claim.uid);
     if (known !== undefined) return known;
-    const facts = await this.#options.identity.readPod(claim);
+    const facts = await this.#register.find(claim, report, source);
     const raced = this.#sessions.get(claim.uid);
     if (raced !== undefined) return raced;
     const entry = this.#options.revisions.use(`${facts.namespace}/${facts.revision}`);
-    const session = new PodSession(facts, entry, this.#options.clock.now());
+    const session = new PodSession({ claim, facts }, entry, this.#options.clock.now());
     this.#sessions.set(claim.uid, session);
     entry.pods.add(claim.uid);
     return session;
+  }
+
+  /** What the platform says now must agree with what was believed; else the target goes. */
+  async #reread(session: PodSession): Promise<void> {
+    await this.#register.reread(session);
+    const { facts, lastReport, entry, refusal } = session;
+    const address = withoutMapping(lastReport?.address ?? "");
+    const moved = facts.address !== "" && lastReport !== undefined && facts.address !== address;
+    if (moved) session.refusal = `the pod's address is ${facts.address}, not ${address}`;
+    if (session.refusal === "" || session.refusal === refusal) return;
+    const { store, logger } = this.#options;
+    logger.warn("pod is not what it said", { pod: facts.uid, reason: session.refusal });
+    await store
+      .removeTarget(entry.key, facts.uid, session.refusal)
+      .catch((error: unknown) => logger.warn("target not removed", { pod: facts.uid, error }));
   }
 
   #attach(session: PodSession, report: PushReport, socket: Socket): void {
@@ -210,7 +231,7 @@ export class PushIntake {
     if (result.kind === "unknown-revision") {
       throw new PlatformError("ERR_STORE_UNAVAILABLE", "The store does not know the revision yet.");
     }
-    session.stored(result);
+    session.stored(report, result);
     session.entry.targets = result.targets;
   }
 
@@ -248,6 +269,7 @@ function isQuiet(report: PushReport): boolean {
 /** A sidecar may speak for its own pod only, from that pod's address. */
 function checkReport(session: PodSession, report: PushReport, source: string): void {
   const { facts, entry } = session;
+  if (session.refusal !== "") throw refused(session.refusal);
   if (report.revision !== entry.key) throw refused(`the pod belongs to ${entry.key}`);
   if (facts.address !== "" && facts.address !== source) {
     throw refused(`the push came from ${source}, not from the pod's address`);

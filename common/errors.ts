@@ -20,6 +20,7 @@ export const ERROR_CODES = {
   ERR_PORT_IN_USE: { blame: "operator", retriable: false },
   ERR_STORE_UNAVAILABLE: { blame: "operator", retriable: true },
   ERR_STORE_REPLY: { blame: "platform", retriable: false },
+  ERR_API_UNAVAILABLE: { blame: "operator", retriable: true },
   ERR_SCRIPT_LOAD: { blame: "platform", retriable: false },
   ERR_CHILD_START: { blame: "caller", retriable: false },
   ERR_CHILD_EXITED: { blame: "caller", retriable: true },

@@ -64,6 +64,7 @@ const STATUS: Partial<Record<ErrorCode, readonly [status: number, reason: string
   ERR_PUSH_REFUSED: [403, "forbidden"],
   ERR_POD_UNKNOWN: [403, "forbidden"],
   ERR_STORE_UNAVAILABLE: [503, "store_unavailable"],
+  ERR_API_UNAVAILABLE: [503, "api_unavailable"],
 };
 const INTERNAL = [500, "internal"] as const;
 

@@ -13,6 +13,7 @@ import type { Listening } from "../../activator/activator.ts";
 import { readActivatorConfig } from "../../activator/config.ts";
 import { nameByRoute } from "../../activator/core/name-revision.ts";
 import { createLocalIdentity } from "../../activator/local-identity.ts";
+import type { PodIdentity } from "../../activator/pod-identity.ts";
 import { RouteFile } from "../../activator/route-table.ts";
 import { systemClock } from "../../foundation/clock.ts";
 import { createLogger } from "../../foundation/logger.ts";
@@ -108,7 +109,11 @@ export class ActivatorBench {
     await this.store.configureRevision(revisionConfig(changes));
   }
 
-  async activator(env: Readonly<Record<string, string>> = {}): Promise<BenchActivator> {
+  /** `identity` in place of the run's secret and records: how a cluster knows its pods. */
+  async activator(
+    env: Readonly<Record<string, string>> = {},
+    identity: PodIdentity = createLocalIdentity(this.folder, SECRET),
+  ): Promise<BenchActivator> {
     const config = readActivatorConfig({ ...this.environment, ...env });
     const logger = createLogger({ name: "activator", level: config.logLevel });
     const { storeUrl: url, storePrefix: prefix, activatorId } = config;
@@ -119,7 +124,7 @@ export class ActivatorBench {
       config,
       store: handle.store,
       subscriber: handle.subscriber,
-      identity: createLocalIdentity(this.folder, SECRET),
+      identity,
       nameRevision: (random) => (named) => nameByRoute(routes.index, named.host, random()),
       isRouted: (revision) => routes.leadsTo(revision),
       clock: systemClock,

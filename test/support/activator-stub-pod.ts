@@ -26,6 +26,8 @@ export interface StubPodOptions {
   readonly revision: RevisionKey;
   readonly secret: string;
   readonly capacity?: number;
+  /** In place of one signed with the secret. */
+  readonly token?: () => Promise<string>;
 }
 
 /** How the pod treats requests: as it should, or as one of the failures of a fleet. */
@@ -130,7 +132,7 @@ export class StubPod {
     const { secret = this.#options.secret, from = this.address, ...fields } = forged;
     this.#sequence += 1;
     const report: PushReport = { ...this.#report(kind, state), ...fields };
-    const token = await this.#tokenOf(secret);
+    const token = await (this.#options.token?.() ?? this.#tokenOf(secret));
     const result = await postJson(push, report, { token, localAddress: from, agent: this.#agent });
     if (result.status === 200) this.replies.push(result.body);
     return result;

@@ -131,7 +131,7 @@ describe("a pod", () => {
       service: "svc",
       revision: "rev-1",
       address: "10.0.0.7",
-      card: "default",
+      card: "",
       marks: { spawnedAt: Date.parse("2026-01-02T03:04:05Z") },
     });
   });
