@@ -36,12 +36,20 @@ export function parseCallNote(text: string | undefined): CallNote | undefined {
   const match = FORM.exec(text ?? "");
   if (match === null) return undefined;
   try {
-    const [model = "", stage = "", workflowClass = ""] = match.slice(5).map(decodeURIComponent);
-    const [promptTokens = 0, serviceUs = 0, characters = 0, messages = 0] = match
-      .slice(1, 5)
-      .map(Number);
-    return { promptTokens, serviceUs, characters, messages, model, stage, workflowClass };
+    return {
+      promptTokens: Number(match[1]),
+      serviceUs: Number(match[2]),
+      characters: Number(match[3]),
+      messages: Number(match[4]),
+      model: decodeName(match[5]),
+      stage: decodeName(match[6]),
+      workflowClass: decodeName(match[7]),
+    };
   } catch {
     return undefined;
   }
+}
+
+function decodeName(text = ""): string {
+  return decodeURIComponent(text);
 }
