@@ -5,6 +5,7 @@
 import { AttemptClock, type LimitName } from "./attempt-clock.ts";
 import { hasHeader, safeTrailers } from "./headers.ts";
 import { hopHeaders } from "./request-writer.ts";
+import { CHUNKED, NO_BODY } from "./sides.ts";
 import type {
   BodyFraming,
   BodySink,
@@ -61,7 +62,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
     const { head, body } = this.#client;
     const attempt = this.#attempt;
     const { upgrade } = this.#context;
-    const { framing } = body;
+    const framing = framingOf(attempt, body.framing);
     const addExpect =
       attempt.awaitContinue === true &&
       framing.kind !== "none" &&
@@ -71,6 +72,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
       host: attempt.host,
       port: attempt.port,
       localAddress: attempt.localAddress ?? "",
+      ...(attempt.dialer === undefined ? {} : { dialer: attempt.dialer }),
       method: head.method,
       target: attempt.target,
       headers: attempt.headers,
@@ -252,7 +254,8 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
         return { kind: "bad-response", message };
       case "broken": {
         const reused = this.#stream?.reused ?? false;
-        return { kind: "reset", reused, bodySent: this.bytesUp > 0, message };
+        const bodySent = this.bytesUp > 0;
+        return { kind: "reset", reused, bodySent, bodyStarted: this.#isBodyStarted, message };
       }
     }
   }
@@ -288,4 +291,9 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
     this.#client.attemptEnded();
     this.#attempt.onEnd(end);
   }
+}
+
+function framingOf(attempt: Attempt, read: BodyFraming): BodyFraming {
+  if (attempt.framing === "none") return NO_BODY;
+  return attempt.framing === "ended" && read.kind === "none" ? CHUNKED : read;
 }

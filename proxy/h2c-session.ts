@@ -38,10 +38,11 @@ export class UpstreamSession {
     onGone: (session: UpstreamSession) => void,
   ) {
     this.#idleMs = idleMs;
-    const { host, port, localAddress } = request;
+    const { host, port, localAddress, dialer } = request;
     const local = localAddress === "" ? {} : { localAddress };
     this.session = http2().connect("http://upstream", {
-      createConnection: () => connectSocket({ host, port, noDelay: true, ...local }),
+      createConnection: () =>
+        dialer?.dial({ host, port }) ?? connectSocket({ host, port, noDelay: true, ...local }),
       settings: { enablePush: false, initialWindowSize: WINDOW_BYTES },
       // 128 pairs would refuse answers that HTTP/1.1 passes.
       maxHeaderListPairs: 4_096,

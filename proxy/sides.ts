@@ -4,7 +4,7 @@
  * HTTP/1.1 and h2c meet in any combination.
  */
 import type { Duplex } from "node:stream";
-import type { ConnectFailure, RequestHead, ResponseHead } from "./types.ts";
+import type { ConnectFailure, Dialer, RequestHead, ResponseHead } from "./types.ts";
 
 /** How the length of a body is told: not at all (no body), by number, by its coding, by the end. */
 export type BodyFraming =
@@ -69,6 +69,8 @@ export interface UpstreamRequest {
   readonly host: string;
   readonly port: number;
   readonly localAddress: string;
+  /** Opens the connection another way than plain TCP. */
+  readonly dialer?: Dialer;
   readonly method: string;
   readonly target: string;
   /** The handler's list; framing and hop-by-hop headers in it are not sent. */

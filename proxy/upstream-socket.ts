@@ -27,6 +27,8 @@ export class UpstreamSocket {
   readonly socket: Socket;
   #events: UpstreamSocketEvents;
   #buffer = new ReadBuffer();
+  /** Encrypted bytes come in buffers of their own, and are read as an ordinary stream is. */
+  readonly #isDialed: boolean;
   #isPaused = false;
   #isSwitched = false;
   #isWriteBroken = false;
@@ -35,18 +37,12 @@ export class UpstreamSocket {
 
   constructor(request: UpstreamRequest, events: UpstreamSocketEvents) {
     this.#events = events;
-    const { host, port, localAddress } = request;
-    this.socket = connect({
-      host,
-      port,
-      noDelay: true,
-      // Half-close is the parser's business here, and the tunnel's after a switch.
-      allowHalfOpen: true,
-      onread: { buffer: this.#nextBuffer, callback: this.#onRead },
-      ...(localAddress === "" ? {} : { localAddress }),
-    });
+    const { dialer } = request;
+    this.#isDialed = dialer !== undefined;
+    this.socket = dialer?.dial(request) ?? this.#connect(request);
     this.#readOnAfterFailedWrite();
-    this.socket.on("connect", () => events.onConnect());
+    this.socket.on(this.#isDialed ? "secureConnect" : "connect", () => events.onConnect());
+    if (this.#isDialed) this.socket.on("data", this.#onData);
     this.socket.on("end", this.#onEnd);
     this.socket.on("error", this.#onError);
     this.socket.on("close", this.#onClose);
@@ -64,7 +60,8 @@ export class UpstreamSocket {
   /** No more reads until `resume`; bytes already given stay valid until then. */
   pauseLent(): void {
     this.#isPaused = true;
-    this.#buffer.lend();
+    if (this.#isDialed) this.socket.pause();
+    else this.#buffer.lend();
   }
 
   resume(): void {
@@ -90,12 +87,25 @@ export class UpstreamSocket {
   switchToStream(): Duplex {
     const { socket } = this;
     this.#isSwitched = true;
+    socket.off("data", this.#onData);
     socket.off("end", this.#onEnd);
     socket.off("error", this.#onError);
     socket.off("close", this.#onClose);
     socket.off("drain", this.#onDrain);
     socket.pause();
     return socket;
+  }
+
+  #connect({ host, port, localAddress }: UpstreamRequest): Socket {
+    return connect({
+      host,
+      port,
+      noDelay: true,
+      // Half-close is the parser's business here, and the tunnel's after a switch.
+      allowHalfOpen: true,
+      onread: { buffer: this.#nextBuffer, callback: this.#onRead },
+      ...(localAddress === "" ? {} : { localAddress }),
+    });
   }
 
   readonly #nextBuffer = (): Buffer => this.#buffer.bytes;
@@ -108,6 +118,11 @@ export class UpstreamSocket {
     this.#events.onBytes(bytes);
     this.#buffer.filled(count);
     return !this.#isPaused;
+  };
+
+  readonly #onData = (bytes: Buffer): void => {
+    this.#readOnTimer?.refresh();
+    this.#events.onBytes(bytes);
   };
 
   readonly #onEnd = (): void => this.#events.onEnd();

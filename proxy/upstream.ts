@@ -53,7 +53,9 @@ class PooledUpstream implements Upstream, ConnectionOwner {
   }
 
   open(request: UpstreamRequest): UpstreamStream {
-    const key = `${request.host}:${request.port}:${request.localAddress}`;
+    const plain = `${request.host}:${request.port}:${request.localAddress}`;
+    const { dialer } = request;
+    const key = dialer === undefined ? plain : `${plain}:${dialer.key}`;
     if (request.protocol === "h2c") return this.#h2c.open(key, request);
     return this.#take(key) ?? new UpstreamConnection(key, request, this);
   }

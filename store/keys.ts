@@ -35,6 +35,9 @@ export const ROUTING_KEYS = [
 /** Keys beside the routing state; plain commands use them. */
 export const SIDE_KEYS = ["scaler", "coldstarts", "decisions"] as const;
 
+/** Keys for services of several cells: facts of a revision; book and own part of a service. */
+export const CELL_KEYS = ["cell", "book", "share"] as const;
+
 /** Keys of the asynchronous runs of a service, in the order in which their scripts take them. */
 export const RUN_KEYS = [
   /** Hash: unfinished runs, bytes kept, the time of the last beat. */
@@ -45,7 +48,7 @@ export const RUN_KEYS = [
   "run-states",
   /** Hash, run id -> body of the request, later of the answer. */
   "run-payloads",
-  /** Hash, run id -> secret of its webhook, until that was delivered. */
+  /** Hash, run id -> headers of the request and secret of its webhook, until both are over. */
   "run-secrets",
   /** Sorted set of runs by the instant of their acceptance. */
   "run-accepted",
@@ -60,6 +63,7 @@ export const RUN_KEYS = [
 export type KeyName =
   | (typeof ROUTING_KEYS)[number]
   | (typeof SIDE_KEYS)[number]
+  | (typeof CELL_KEYS)[number]
   | (typeof RUN_KEYS)[number];
 
 export interface Keys {
@@ -75,6 +79,10 @@ export interface Keys {
   readonly assignPrefix: string;
   readonly wakeChannel: string;
   readonly configChannel: string;
+  /** Set of services whose book of shares is kept here, and the mark that none was lost. */
+  readonly books: string;
+  readonly booksMark: string;
+  readonly cellsChannel: string;
 }
 
 /** Lists kept at most; a bound, since revisions come and go. */
@@ -104,5 +112,8 @@ export function createKeys(prefix: string): Keys {
     assignPrefix: `${prefix}assign:`,
     wakeChannel: `${prefix}wake`,
     configChannel: `${prefix}config`,
+    books: `${prefix}books`,
+    booksMark: `${prefix}books-mark`,
+    cellsChannel: `${prefix}cells`,
   };
 }

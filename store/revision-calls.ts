@@ -3,7 +3,7 @@ import type { ColdStartRecord } from "../common/contracts/channels.ts";
 import type { RevisionConfig, RevisionKey } from "../common/contracts/routing.ts";
 import { PlatformError } from "../common/errors.ts";
 import { configureRevision, readFigures, switchEvents } from "./bindings/revisions.ts";
-import { ROUTING_KEYS, SIDE_KEYS } from "./keys.ts";
+import { CELL_KEYS, ROUTING_KEYS, SIDE_KEYS } from "./keys.ts";
 import type { Keys } from "./keys.ts";
 import type { ScriptCaller } from "./script-caller.ts";
 import type { FiguresSample, RoutingStore, StoreEvent } from "./types.ts";
@@ -31,7 +31,8 @@ const MOST_DECISIONS = 500;
 const DECISIONS_KEPT_MS = 3_600_000;
 /** Cold starts kept per revision. */
 const MOST_COLD_STARTS = 200;
-const ALL_KEYS = [...ROUTING_KEYS, ...SIDE_KEYS];
+/** The last of the cells' keys stand under the service, which may have other revisions. */
+const ALL_KEYS = [...ROUTING_KEYS, ...SIDE_KEYS, CELL_KEYS[0]];
 
 export function createRevisionCalls(caller: ScriptCaller, keys: Keys): RevisionCalls {
   return {

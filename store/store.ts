@@ -4,6 +4,8 @@
  */
 import { createRandom } from "../common/random.ts";
 import type { Random } from "../common/random.ts";
+import { createCellCalls } from "./cell-calls.ts";
+import type { CellCalls } from "./cell-calls.ts";
 import { closeClient, createClient } from "./client.ts";
 import type { StoreLogger } from "./client.ts";
 import { createKeys } from "./keys.ts";
@@ -37,6 +39,8 @@ export interface StoreOptions {
 export interface StoreHandle {
   readonly store: RoutingStore;
   readonly leases: LeaseCalls;
+  /** For services of several cells. */
+  readonly cells: CellCalls;
   readonly subscriber: StoreSubscriber;
   /** Connected, scripts loaded, subscriptions in place. Rejects after `timeoutMs`. */
   ready(): Promise<void>;
@@ -76,6 +80,7 @@ export function createStore(options: StoreOptions): StoreHandle {
       ...createTargetCalls(caller),
       ...createRevisionCalls(caller, keys),
     },
+    cells: createCellCalls(caller, keys),
     leases: createLeaseCalls(caller, options.prefix ?? DEFAULT_PREFIX),
     subscriber,
     ready: async () => {

@@ -72,6 +72,10 @@ export class Subscriber implements StoreSubscriber {
     this.#listen(this.#options.keys.configChannel, (key) => listener(key as RevisionKey));
   }
 
+  onCells(listener: (message: string) => void): void {
+    this.#listen(this.#options.keys.cellsChannel, listener);
+  }
+
   onResubscribed(listener: () => void): void {
     this.#resubscribed.push(listener);
   }

@@ -412,6 +412,8 @@ export interface StoreSubscriber {
   onSteal(listener: (offer: StealOffer) => void): void;
   onWake(listener: (revision: RevisionKey) => void): void;
   onConfig(listener: (revision: RevisionKey) => void): void;
+  /** Services whose digest changed, as another activator of this cell says. */
+  onCells?(listener: (message: string) => void): void;
   /** After each (re)subscription: what was published meanwhile may be lost. */
   onResubscribed(listener: () => void): void;
 }

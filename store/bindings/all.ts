@@ -1,5 +1,6 @@
 /** Every binding, for the test that compares them with the headers of the scripts. */
 import { acquireLease } from "./acquire-lease.ts";
+import { forgetCell, readDigest, settleShare } from "./cells.ts";
 import { leaveRevision, renewActivator } from "./activators.ts";
 import { reportEvidence, reportHeartbeats, reportProbe, reportReadiness } from "./reports.ts";
 import {
@@ -39,6 +40,9 @@ export const ALL_BINDINGS = [
   configureRevision,
   readFigures,
   switchEvents,
+  readDigest,
+  settleShare,
+  forgetCell,
   readTargets,
   comparePods,
   drainTarget,
