@@ -4,8 +4,11 @@
  */
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { LeaseCalls } from "../store/leases.ts";
+import type { ClusterDefaults } from "./core/settings/defaults.ts";
 import { createAutoscaler } from "./controller.ts";
 import type { Autoscaler, AutoscalerOptions } from "./controller.ts";
+import { createSources } from "./led-sources.ts";
+import type { SourcesLife } from "./led-sources.ts";
 import { createLeadership } from "./leadership.ts";
 import type { Leadership } from "./leadership.ts";
 import { systemTimers } from "./timers.ts";
@@ -17,6 +20,8 @@ export interface ElectedOptions extends AutoscalerOptions {
   /** The same in all processes; default 1. */
   readonly shards?: number;
   readonly ttlMs?: number;
+  /** Told after a shard was gained and its controller started. */
+  readonly onLead?: () => void;
 }
 
 export interface ElectedAutoscaler {
@@ -25,11 +30,33 @@ export interface ElectedAutoscaler {
   stop(): Promise<void>;
   /** Shards led at this moment, with the controllers of each. */
   led(): ReadonlyMap<number, Autoscaler>;
+  /** This process decides about the revision at this moment. */
+  leads(key: RevisionKey): boolean;
+  /** New cluster defaults, for what is led now and later. */
+  useDefaults(defaults: ClusterDefaults): void;
 }
 
 export function createElectedAutoscaler(options: ElectedOptions): ElectedAutoscaler {
-  const { shards = 1, leases, holder, ttlMs, ...rest } = options;
+  const { shards = 1, leases, holder, ttlMs, onLead, ...rest } = options;
+  let { defaults } = options;
   const led = new Map<number, Autoscaler>();
+  const lives: SourcesLife[] = [];
+  const sources = createSources(options);
+  const begin = async (shard: number, mayAct: () => boolean): Promise<void> => {
+    const life = sources.open();
+    lives[shard] = life;
+    const owns = (key: RevisionKey): boolean => shardOf(key, shards) === shard;
+    const autoscaler = createAutoscaler({ ...rest, ...life, defaults, owns, mayAct });
+    led.set(shard, autoscaler);
+    await autoscaler.start();
+    onLead?.();
+  };
+  const end = async (shard: number): Promise<void> => {
+    const autoscaler = led.get(shard);
+    led.delete(shard);
+    lives[shard]?.close();
+    await autoscaler?.stop();
+  };
   const leaderships = Array.from({ length: shards }, (_, shard): Leadership => {
     const leadership: Leadership = createLeadership({
       leases,
@@ -39,20 +66,8 @@ export function createElectedAutoscaler(options: ElectedOptions): ElectedAutosca
       timers: options.timers ?? systemTimers,
       logger: options.logger,
       ...(ttlMs === undefined ? {} : { ttlMs }),
-      onGain: async () => {
-        const autoscaler = createAutoscaler({
-          ...rest,
-          owns: (key) => shardOf(key, shards) === shard,
-          mayAct: () => leadership.isLeading(),
-        });
-        led.set(shard, autoscaler);
-        await autoscaler.start();
-      },
-      onLoss: async () => {
-        const autoscaler = led.get(shard);
-        led.delete(shard);
-        await autoscaler?.stop();
-      },
+      onGain: () => begin(shard, () => leadership.isLeading()),
+      onLoss: () => end(shard),
     });
     return leadership;
   });
@@ -64,6 +79,11 @@ export function createElectedAutoscaler(options: ElectedOptions): ElectedAutosca
       await Promise.all(leaderships.map((leadership) => leadership.stop()));
     },
     led: () => led,
+    leads: (key) => leaderships[shardOf(key, shards)]?.isLeading() ?? false,
+    useDefaults: (next) => {
+      defaults = next;
+      for (const autoscaler of led.values()) autoscaler.useDefaults(next);
+    },
   };
 }
 

@@ -55,7 +55,7 @@ function readyCount(figures: RevisionFigures, pods: readonly ScaledPod[]): numbe
   return Math.max(shown, Math.min(figures.targetsByState.ready, pods.length));
 }
 
-function signatureOf(pods: readonly ScaledPod[]): string {
+export function signatureOf(pods: readonly ScaledPod[]): string {
   return pods
     .map((pod) => (pod.phase === "terminating" ? `-${pod.uid}` : pod.uid))
     .toSorted()

@@ -32,6 +32,8 @@ export interface ScaledRevision {
   readonly initialised?: boolean;
   /** State of the network side (a ServerlessService); absent: there is none, and all is well. */
   readonly network?: NetworkReadiness;
+  /** Another autoscaler decides its scale; it is only made known to the activators. */
+  readonly scaledElsewhere?: boolean;
 }
 
 export interface NetworkReadiness {
@@ -40,6 +42,8 @@ export interface NetworkReadiness {
   readonly message: string;
   /** The name of the service is known; a revision is not initialised before. */
   readonly serviceKnown: boolean;
+  /** In words: somebody else's object is in the way, so that nothing of the revision is touched. */
+  readonly notOwned?: string;
 }
 
 export interface ObjectSource {
@@ -81,6 +85,16 @@ export interface ScaleTarget {
   /** Deletes one pod so that it is replaced (eviction). */
   replacePod(key: RevisionKey, uid: string, reason: string): Promise<void>;
   onPodsChanged(listener: (key: RevisionKey) => void): void;
+  /**
+   * Of pods that the list lacks, the uids of those that are gone for sure. Absent where the list is
+   * never late.
+   */
+  confirmGone?(key: RevisionKey, absent: readonly GonePod[]): Promise<ReadonlySet<string>>;
+}
+
+export interface GonePod {
+  readonly uid: string;
+  readonly podName: string;
 }
 
 export interface ScalerStatus {
@@ -96,4 +110,6 @@ export interface ResourceUseSource {
 
 export interface StatusSink {
   writeStatus(key: RevisionKey, status: ScalerStatus): Promise<void>;
+  /** False: what is shown of the revision is not this, e.g. because others wrote it over. */
+  isCurrent?(key: RevisionKey, status: ScalerStatus): boolean;
 }

@@ -15,10 +15,10 @@ import { addPodTime } from "./core/pod-time.ts";
 import type { ClusterDefaults } from "./core/settings/defaults.ts";
 import { explainInWords } from "./explain.ts";
 import type { DecisionRecord } from "./decision-log.ts";
-import { observe } from "./observation.ts";
+import { observe, signatureOf } from "./observation.ts";
 import type { Observation } from "./observation.ts";
 import type { ResourceUseSource, ScaledRevision, ScaleTarget, StatusSink } from "./ports.ts";
-import { configureStore, invalidSettings, readGoodSettings } from "./revision-settings.ts";
+import { configureStore, leaveAsItIs, readGoodSettings } from "./revision-settings.ts";
 import type { SettingsInForce } from "./revision-settings.ts";
 import { takeFigures } from "./revision-memory.ts";
 import type { RevisionMemory } from "./revision-memory.ts";
@@ -61,6 +61,10 @@ export async function reconcile(
     const waitingFor = memory.config?.waitingFor ?? "";
     await configureStore(options, revision, memory, { settings, waitingFor });
   }
+  if (revision.scaledElsewhere === true) {
+    await makeKnown(options, revision, memory, settings);
+    return null;
+  }
   const observed = await look(options, revision, memory, settings);
   for (const event of await memory.watch.look(observed, options.store)) options.onEvent(event);
   const decision = decideFor(options, revision, memory, { settings, observed });
@@ -77,6 +81,19 @@ export async function reconcile(
   await keepState(options, memory);
   await keepDecisions(options, memory);
   return decision.comeBackInMs;
+}
+
+/** Requests to it come through the same activators; faults that only we see must not stop them. */
+async function makeKnown(
+  options: ReconcilerOptions,
+  revision: ScaledRevision,
+  memory: RevisionMemory,
+  inForce: SettingsInForce,
+): Promise<void> {
+  const settings = { ...inForce, usable: true };
+  await configureStore(options, revision, memory, { settings, waitingFor: "" });
+  const podSignature = signatureOf(await options.scale.listPods(revision.key));
+  await comparePodsIfDue(options, memory, { podSignature });
 }
 
 async function look(
@@ -133,7 +150,8 @@ function decideFor(
         ? { ...memory.state, initialised: true }
         : memory.state,
   });
-  return given.settings.usable ? decision : invalidSettings(decision);
+  const isOurs = revision.network?.notOwned === undefined;
+  return given.settings.usable && isOurs ? decision : leaveAsItIs(decision);
 }
 
 async function act(

@@ -121,8 +121,8 @@ function scalingAnnotations(revision: ScaledRevision): Readonly<Record<string, s
   return Object.fromEntries(entries.slice(0, 64));
 }
 
-/** An object that was never good gets no pod; what runs is left alone. */
-export function invalidSettings(decision: Decision): Decision {
+/** An object that was never good, or is not ours, gets no pod; what runs is left alone. */
+export function leaveAsItIs(decision: Decision): Decision {
   const current = decision.explanation.currentReplicas;
   return { ...decision, replicas: current, want: current, comeBackInMs: null };
 }

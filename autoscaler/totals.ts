@@ -32,3 +32,13 @@ export function createScalingTotals(): TotalsKeeper {
     read: () => ({ ...totals, byTrigger: { ...byTrigger } }),
   };
 }
+
+export function joinTotals(all: readonly ScalingTotals[]): ScalingTotals {
+  const byTrigger = { ...createScalingTotals().read().byTrigger };
+  const sums = { decisions: 0, scaleUps: 0, scaleDowns: 0, fromZero: 0 };
+  for (const totals of all) {
+    for (const key of Object.keys(sums) as (keyof typeof sums)[]) sums[key] += totals[key];
+    for (const key of Object.keys(byTrigger) as Trigger[]) byTrigger[key] += totals.byTrigger[key];
+  }
+  return { ...sums, byTrigger, tickMs: Math.max(0, ...all.map(({ tickMs }) => tickMs)) };
+}

@@ -5,7 +5,8 @@
 import type { Clock } from "../common/clock.ts";
 import { errorText } from "../common/errors.ts";
 import type { Logger } from "../foundation/logger.ts";
-import type { RoutingStore } from "../store/types.ts";
+import type { RevisionKey } from "../common/contracts/routing.ts";
+import type { PodFact, RoutingStore } from "../store/types.ts";
 import { activeCondition, updateConditions } from "./core/conditions.ts";
 import type { Judgement } from "./core/conditions.ts";
 import type { Decision } from "./core/decision.ts";
@@ -72,7 +73,8 @@ export async function reportStatus(
     conditions,
   };
   memory.state = { ...memory.state, conditions };
-  if (memory.status !== null && isSameStatus(memory.status, status)) return;
+  const isKept = memory.status !== null && isSameStatus(memory.status, status);
+  if (isKept && (options.status.isCurrent?.(revision.key, status) ?? true)) return;
   await options.status.writeStatus(revision.key, status);
   memory.status = status;
 }
@@ -95,6 +97,8 @@ function activeJudgement(
   },
 ): Judgement {
   const { settings } = given.settings;
+  const { notOwned } = revision.network ?? {};
+  if (notOwned !== undefined) return { status: "False", reason: "NotOwned", message: notOwned };
   if (!given.settings.usable) {
     return {
       status: "False",
@@ -130,24 +134,49 @@ function networkJudgement(revision: ScaledRevision): Judgement {
 export async function comparePodsIfDue(
   options: UpkeepOptions,
   memory: RevisionMemory,
-  observed: Observation,
+  observed: Pick<Observation, "podSignature">,
 ): Promise<void> {
   const now = options.clock.now();
   const seen = observed.podSignature;
   const due = now - memory.comparedAtMs >= COMPARE_EVERY_MS;
   if (!due && seen === memory.comparedPods) return;
-  const pods = await options.scale.listPods(memory.key);
-  await options.store.comparePods(
-    memory.key,
-    pods.map((pod) => ({
-      uid: pod.uid,
-      podName: pod.name,
-      draining: pod.phase === "terminating",
-      card: pod.card,
-    })),
-  );
+  await compareAllPods(options, memory.key);
   memory.comparedPods = seen;
   memory.comparedAtMs = now;
+}
+
+async function compareAllPods(
+  options: Pick<UpkeepOptions, "scale" | "store">,
+  key: RevisionKey,
+): Promise<void> {
+  const pods = (await options.scale.listPods(key)).map((pod) => ({
+    uid: pod.uid,
+    podName: pod.name,
+    draining: pod.phase === "terminating",
+    card: pod.card,
+  }));
+  await options.store.comparePods(key, [...pods, ...(await lateInList(options, key, pods))]);
+}
+
+/** Targets whose pods the list does not have yet, or has lost, though they exist. */
+async function lateInList(
+  { scale, store }: Pick<UpkeepOptions, "scale" | "store">,
+  key: RevisionKey,
+  listed: readonly PodFact[],
+): Promise<readonly PodFact[]> {
+  if (scale.confirmGone === undefined) return [];
+  const uids = new Set(listed.map(({ uid }) => uid));
+  const absent = (await store.readTargets(key)).filter(({ uid }) => !uids.has(uid));
+  if (absent.length === 0) return [];
+  const gone = await scale.confirmGone(key, absent);
+  return absent
+    .filter(({ uid }) => !gone.has(uid))
+    .map(({ uid, podName, card, state }) => ({
+      uid,
+      podName,
+      card,
+      draining: state === "draining",
+    }));
 }
 
 /** Bounded where nobody takes them: a store that is gone costs the oldest. */

@@ -5,6 +5,7 @@ import type { Explanation } from "./core/decision.ts";
 import type { PodTime } from "./core/pod-time.ts";
 import type { RevisionSettings, SettingsResult } from "./core/settings/types.ts";
 import type { RevisionMemory } from "./revision-memory.ts";
+import { joinTotals } from "./totals.ts";
 import type { ScalingTotals } from "./totals.ts";
 
 export interface RevisionScaling {
@@ -41,6 +42,19 @@ export function viewOf(
   rest: Omit<AutoscalerView, "revisions">,
 ): AutoscalerView {
   return { ...rest, revisions: [...memories.values()].map(revisionView) };
+}
+
+/** The views of the shards that one process leads, as one. */
+export function joinViews(views: readonly AutoscalerView[], at: number): AutoscalerView {
+  const sum = (value: (view: AutoscalerView) => number): number =>
+    views.reduce((total, view) => total + value(view), 0);
+  return {
+    at,
+    revisions: views.flatMap(({ revisions }) => revisions),
+    totals: joinTotals(views.map(({ totals }) => totals)),
+    queueDepth: sum(({ queueDepth }) => queueDepth),
+    failing: sum(({ failing }) => failing),
+  };
 }
 
 function revisionView(memory: RevisionMemory): RevisionScaling {

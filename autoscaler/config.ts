@@ -1,0 +1,72 @@
+/** Options of the autoscaler in a cluster, read from its environment once and frozen. */
+import { randomBytes } from "node:crypto";
+import { integer, oneOf, readConfig, text } from "../foundation/config.ts";
+import type { Parser, ParserTable } from "../foundation/config.ts";
+import { LOG_LEVELS } from "../foundation/logger.ts";
+import type { LogLevel } from "../foundation/logger.ts";
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** How a process of a cluster reaches the API server. */
+export interface ApiConfig {
+  /** Set: this file, instead of the service account. */
+  readonly kubeconfig: string;
+  readonly apiUrl: string;
+  readonly accountFolder: string;
+  readonly systemNamespace: string;
+}
+
+export interface AutoscalerConfig extends ApiConfig {
+  readonly storeUrl: string;
+  readonly storePrefix: string;
+  /** This life of this process: a second one must not renew the leadership of the first. */
+  readonly holder: string;
+  readonly shards: number;
+  /** Health and metrics. */
+  readonly adminListen: Address;
+  /** Where CloudEvents go; empty: nowhere. */
+  readonly eventSink: string;
+  readonly logLevel: LogLevel;
+}
+
+export const API_TABLE: ParserTable<ApiConfig> = {
+  kubeconfig: ["KUBECONFIG", text("")],
+  apiUrl: ["PILOTLIGHT_API_URL", text("https://kubernetes.default.svc")],
+  accountFolder: [
+    "PILOTLIGHT_ACCOUNT_FOLDER",
+    text("/var/run/secrets/kubernetes.io/serviceaccount"),
+  ],
+  systemNamespace: ["SYSTEM_NAMESPACE", text("knative-serving")],
+};
+
+export function readAutoscalerConfig(
+  env: Readonly<Record<string, string | undefined>>,
+): Readonly<AutoscalerConfig> {
+  return readConfig<AutoscalerConfig>(env, {
+    ...API_TABLE,
+    storeUrl: ["PILOTLIGHT_STORE_URL", text()],
+    storePrefix: ["PILOTLIGHT_STORE_PREFIX", text("pl")],
+    holder: ["POD_NAME", (value) => `${value ?? "autoscaler"}.${randomBytes(6).toString("hex")}`],
+    shards: ["PILOTLIGHT_SHARDS", integer({ min: 1, max: 64, fallback: 1 })],
+    adminListen: ["PILOTLIGHT_ADMIN_LISTEN", address("0.0.0.0:9090")],
+    eventSink: ["K_SINK", text("")],
+    logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
+  });
+}
+
+export function address(fallback: string): Parser<Address> {
+  return (value) => {
+    const given = value === undefined || value === "" ? fallback : value;
+    const colon = given.lastIndexOf(":");
+    const host = given.slice(0, colon).replaceAll(/^\[|\]$/g, "");
+    const port = Number(given.slice(colon + 1));
+    const isPort = /^\d+$/.test(given.slice(colon + 1)) && port <= 65_535;
+    if (colon < 1 || host === "" || !isPort) {
+      throw new Error(`got "${given}", expected host:port, for example 127.0.0.1:9090`);
+    }
+    return { host, port };
+  };
+}
