@@ -33,7 +33,15 @@ export const ROUTING_KEYS = [
 ] as const;
 
 /** Keys beside the routing state; plain commands use them. */
-export const SIDE_KEYS = ["scaler", "coldstarts", "decisions"] as const;
+export const SIDE_KEYS = [
+  "scaler",
+  "coldstarts",
+  "decisions",
+  /** Stream: the call log. */
+  "calls",
+  /** What was learnt of the revision. */
+  "knowledge",
+] as const;
 
 /** Keys for services of several cells: facts of a revision; book and own part of a service. */
 export const CELL_KEYS = ["cell", "book", "share"] as const;
@@ -77,6 +85,10 @@ export interface Keys {
   readonly runServices: string;
   /** Channel of an activator's assignments is this and its id. */
   readonly assignPrefix: string;
+  /** What was learnt of a class of workflows. */
+  workflowClass(namespace: string, name: string): string;
+  /** Sorted set of workflows by the instant of their first call. */
+  readonly recentWorkflows: string;
   readonly wakeChannel: string;
   readonly configChannel: string;
   /** Set of services whose book of shares is kept here, and the mark that none was lost. */
@@ -110,6 +122,8 @@ export function createKeys(prefix: string): Keys {
     revisions: `${prefix}revisions`,
     runServices: `${prefix}run-services`,
     assignPrefix: `${prefix}assign:`,
+    workflowClass: (namespace, name) => `${prefix}{class:${namespace}/${name}}`,
+    recentWorkflows: `${prefix}recent-workflows`,
     wakeChannel: `${prefix}wake`,
     configChannel: `${prefix}config`,
     books: `${prefix}books`,

@@ -9,6 +9,8 @@ import type { CellCalls } from "./cell-calls.ts";
 import { closeClient, createClient } from "./client.ts";
 import type { StoreLogger } from "./client.ts";
 import { createKeys } from "./keys.ts";
+import { createKnowledgeStore } from "./knowledge.ts";
+import type { KnowledgeStore } from "./knowledge.ts";
 import { createLeaseCalls } from "./leases.ts";
 import type { LeaseCalls } from "./leases.ts";
 import { loadScripts } from "./load-scripts.ts";
@@ -41,6 +43,7 @@ export interface StoreHandle {
   readonly leases: LeaseCalls;
   /** For services of several cells. */
   readonly cells: CellCalls;
+  readonly knowledge: KnowledgeStore;
   readonly subscriber: StoreSubscriber;
   /** Connected, scripts loaded, subscriptions in place. Rejects after `timeoutMs`. */
   ready(): Promise<void>;
@@ -82,6 +85,7 @@ export function createStore(options: StoreOptions): StoreHandle {
     },
     cells: createCellCalls(caller, keys),
     leases: createLeaseCalls(caller, options.prefix ?? DEFAULT_PREFIX),
+    knowledge: createKnowledgeStore(caller, keys),
     subscriber,
     ready: async () => {
       await Promise.all([caller.ready(), subscriber.ready()]);
