@@ -11,10 +11,13 @@ import type { ActivatorOptions, Listening } from "./activator.ts";
 import { createActivator } from "./activator.ts";
 import type { ActivatorConfig } from "./config.ts";
 import { readActivatorConfig } from "./config.ts";
+import { createApiReader } from "./api-reader.ts";
+import { withClusterDomain } from "./cluster-domain.ts";
 import { nameByCluster, nameByRoute } from "./core/name-revision.ts";
 import { createLocalIdentity } from "./local-identity.ts";
 import { createClusterIdentity } from "./pod-identity.ts";
 import { RouteFile } from "./route-table.ts";
+import { RevisionLookup } from "./revision-lookup.ts";
 
 /** The drain keeps its own, shorter limit, the longest request of the revisions in use. */
 const STOP_DEADLINE_MS = 14 * 3_600_000;
@@ -22,7 +25,7 @@ const STOP_DEADLINE_MS = 14 * 3_600_000;
 await run();
 
 async function run(): Promise<void> {
-  const config = readActivatorConfig(process.env);
+  const config = readActivatorConfig(withClusterDomain(process.env));
   const logger = createLogger({
     name: "activator",
     level: config.logLevel,
@@ -69,13 +72,16 @@ function surroundings(config: ActivatorConfig, logger: Logger): Surroundings {
     const identity = createClusterIdentity({ apiUrl, accountFolder });
     const nameRevision = () => (request: Parameters<typeof nameByCluster>[0]) =>
       nameByCluster(request, clusterDomain);
-    return { naming: { identity, nameRevision }, routes: undefined };
+    const isRouted: ActivatorOptions["isRouted"] = (revision) => lookup.mayExist(revision);
+    return { naming: { identity, nameRevision, isRouted }, routes: undefined };
   }
   const routes = new RouteFile(config.runFolder, logger);
   const secret = readFileSync(join(config.runFolder, "secret"), "utf8");
   const identity = createLocalIdentity(config.runFolder, secret);
   const nameRevision: ActivatorOptions["nameRevision"] = (random) => (request) =>
     nameByRoute(routes.index, request.host, random());
+    const read = createApiReader({ apiUrl, accountFolder });
+    const lookup = new RevisionLookup({ read, clock: systemClock, logger });
   const isRouted: ActivatorOptions["isRouted"] = (revision) => routes.leadsTo(revision);
   return { naming: { identity, nameRevision, isRouted }, routes };
 }

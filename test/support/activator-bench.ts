@@ -9,14 +9,14 @@ import { join } from "node:path";
 import type { PodRecord, RouteTable } from "../../common/contracts/local-run.ts";
 import type { RevisionConfig, RevisionKey } from "../../common/contracts/routing.ts";
 import { createActivator } from "../../activator/activator.ts";
-import type { Listening } from "../../activator/activator.ts";
+import type { ActivatorOptions, Listening } from "../../activator/activator.ts";
 import { readActivatorConfig } from "../../activator/config.ts";
 import { nameByRoute } from "../../activator/core/name-revision.ts";
 import { createLocalIdentity } from "../../activator/local-identity.ts";
-import type { PodIdentity } from "../../activator/pod-identity.ts";
 import { RouteFile } from "../../activator/route-table.ts";
 import { systemClock } from "../../foundation/clock.ts";
 import { createLogger } from "../../foundation/logger.ts";
+import { createRunStore } from "../../store/run-calls.ts";
 import { createStore } from "../../store/store.ts";
 import type { StoreHandle } from "../../store/store.ts";
 import { StubPod } from "./activator-stub-pod.ts";
@@ -54,6 +54,8 @@ export function revisionConfig(changes: Partial<RevisionConfig> = {}): RevisionC
     ...changes,
   };
 }
+
+export type Naming = Pick<ActivatorOptions, "identity" | "nameRevision" | "isRouted">;
 
 export interface BenchActivator extends Listening {
   drain(): Promise<void>;
@@ -109,24 +111,27 @@ export class ActivatorBench {
     await this.store.configureRevision(revisionConfig(changes));
   }
 
-  /** `identity` in place of the run's secret and records: how a cluster knows its pods. */
+  /** `naming` in place of the run's secret, records and routes: how a cluster knows its pods. */
   async activator(
     env: Readonly<Record<string, string>> = {},
-    identity: PodIdentity = createLocalIdentity(this.folder, SECRET),
+    naming: Partial<Naming> = {},
   ): Promise<BenchActivator> {
     const config = readActivatorConfig({ ...this.environment, ...env });
     const logger = createLogger({ name: "activator", level: config.logLevel });
     const { storeUrl: url, storePrefix: prefix, activatorId } = config;
     const handle = createStore({ url, prefix, activatorId });
+    const runStore = createRunStore({ url, prefix, replicas: 0 });
     const routes = new RouteFile(this.folder, logger);
     routes.start();
     const activator = await createActivator({
       config,
       store: handle.store,
       subscriber: handle.subscriber,
-      identity,
+      runStore,
+      identity: createLocalIdentity(this.folder, SECRET),
       nameRevision: (random) => (named) => nameByRoute(routes.index, named.host, random()),
       isRouted: (revision) => routes.leadsTo(revision),
+      ...naming,
       clock: systemClock,
       logger,
     });
@@ -136,6 +141,7 @@ export class ActivatorBench {
     const drain = async (): Promise<void> => {
       await activator.drain();
       routes.stop();
+      runStore.close();
       await handle.close();
     };
     const drainOnce = (): Promise<void> => (drained ??= drain());

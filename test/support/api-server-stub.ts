@@ -52,6 +52,8 @@ export class ApiServerStub {
   keys: SigningKey[] = [];
   /** By `namespace/name`. */
   readonly pods = new Map<string, PodObject>();
+  /** By `namespace/name`. */
+  readonly revisions = new Set<string>();
   readonly asked: string[] = [];
   isAway = false;
   readonly folder = mkdtempSync(join(tmpdir(), "pilotlight-account-"));
@@ -64,14 +66,17 @@ export class ApiServerStub {
       const { url: path = "" } = request;
       this.asked.push(path);
       if (this.isAway) return void response.writeHead(503).end("etcd is gone");
-      if (path === "/openid/v1/jwks") {
-        return void response.end(JSON.stringify({ keys: this.keys.map(({ jwk }) => jwk) }));
-      }
-      const match = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)$/.exec(path);
-      const pod = this.pods.get(`${match?.[1] ?? ""}/${match?.[2] ?? ""}`);
-      if (pod === undefined) response.writeHead(404).end("{}");
-      else response.end(JSON.stringify(pod));
+      const found = this.#find(path);
+      response.writeHead(found === undefined ? 404 : 200).end(JSON.stringify(found ?? {}));
     });
+  }
+
+  #find(path: string): object | undefined {
+    if (path === "/openid/v1/jwks") return { keys: this.keys.map(({ jwk }) => jwk) };
+    const [, namespace, kind, name] = /\/namespaces\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
+    const key = `${namespace}/${name}`;
+    if (kind === "pods") return this.pods.get(key);
+    return kind === "revisions" && this.revisions.has(key) ? {} : undefined;
   }
 
   async listen(): Promise<void> {

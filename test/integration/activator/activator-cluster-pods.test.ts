@@ -42,7 +42,7 @@ afterEach(async () => {
 
 /** An activator of a cluster, but for its ports. */
 function newActivator(): Promise<BenchActivator> {
-  return bench.activator({}, createClusterIdentity(api.options));
+  return bench.activator({}, { identity: createClusterIdentity(api.options) });
 }
 
 interface Making {
@@ -141,10 +141,10 @@ describe("an address that the kubelet reports later", () => {
 });
 
 describe("probes that only the kubelet runs", () => {
-  const spec = (probe: object): PodObject["spec"] => ({
+  const spec = (probe: object): NonNullable<PodObject["spec"]> => ({
     containers: [{ name: "user", ...probe }, { name: "queue-proxy" }],
   });
-  const ready = (status: string): PodObject["status"] => ({
+  const ready = (status: string): NonNullable<PodObject["status"]> => ({
     conditions: [{ type: "Ready", status }],
   });
   const nameOf = (pod: StubPod): string =>
