@@ -10,6 +10,11 @@ const script = (file, options = { needsStore: true }) => ({
   steps: (args) => [{ args: [file, ...args] }],
 });
 
+const cluster = (command) => ({
+  needsStore: true,
+  steps: (args) => [{ args: ["scripts/cluster/main.ts", command, ...args] }],
+});
+
 const bin = (path) => `node_modules/${path}`;
 const types = { title: "Types", args: [bin("typescript/bin/tsc"), "--noEmit", "-p", "."] };
 /** Pages run in a browser, so they are checked against the DOM by configurations of their own. */
@@ -46,6 +51,13 @@ export const TASKS = {
     needsStore: true,
     steps: (args) => [{ args: ["test/protocols/main.ts", "--long", ...args] }],
   },
+  /** A real Kubernetes with a real Knative on this machine; root, and ten minutes the first time. */
+  "cluster:up": cluster("up"),
+  "cluster:down": cluster("down"),
+  "cluster:status": cluster("status"),
+  /** Builds our images and brings them into the running cluster. */
+  "cluster:images": cluster("images"),
+  "test:cluster": script("test/cluster/main.ts"),
   report: script("bench/report-cli.ts", {}),
   "test:faults": script("test/faults/main.ts"),
   fuzz: script("test/fuzz/main.ts"),
