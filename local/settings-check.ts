@@ -8,11 +8,8 @@ import type { TemplateSpec } from "./service-types.ts";
 
 const CLASS_KEY = "autoscaling.knative.dev/class";
 
-/** As a cluster that our installer has set up, and zero as a first scale is allowed. */
-export const LOCAL_DEFAULTS: ClusterDefaults = Object.freeze({
-  ...PLATFORM_DEFAULTS,
-  allowZeroInitialScale: true,
-});
+/** As a cluster that our installer has set up. */
+export const LOCAL_DEFAULTS: ClusterDefaults = PLATFORM_DEFAULTS;
 
 export function checkSettings(
   serviceAnnotations: Readonly<Record<string, string>>,

@@ -74,6 +74,8 @@ export const STOCK_DEFAULTS: ClusterDefaults = Object.freeze({
 /** What our installer writes into the ConfigMaps, and local mode starts from. */
 export const PLATFORM_DEFAULTS: ClusterDefaults = Object.freeze({
   ...STOCK_DEFAULTS,
+  // A card need not start only because a service was deployed.
+  allowZeroInitialScale: true,
   // With one request per pod, 70 % would mean 43 % more GPUs for the same load.
   targetUtilization: 1,
   targetBurstCapacity: -1,

@@ -90,7 +90,10 @@ describe("cluster defaults", () => {
     [{ "activator-capacity": "0" }, "activator-capacity"],
     [{ "min-scale": "7", "max-scale": "6" }, "min-scale=7 is above max-scale=6"],
     [{ "max-scale-limit": "5" }, "expected 1 <= 10 <= 5"],
-    [{ "initial-scale": "0" }, "allow-zero-initial-scale"],
+    [
+      { "initial-scale": "0", "allow-zero-initial-scale": "false" },
+      "initial-scale 0 needs allow-zero-initial-scale",
+    ],
   ])("a faulty map leaves the last good one in force: %j", (data, named) => {
     const lastGood = { ...STOCK_DEFAULTS, maxScale: 3 };
     const { defaults, errors } = autoscaler(data, lastGood);

@@ -131,7 +131,7 @@ describe("bad values", () => {
     ],
     [`${A}/max-scale`, "2147483648", `expected 0 <= 2147483648 <= 2147483647: ${A}/max-scale`],
     [`${A}/max-scale`, "abc", `invalid value: abc: ${A}/max-scale`],
-    [`${A}/initial-scale`, "0", `invalid value: 0: ${A}/initial-scale`],
+    [`${A}/initial-scale`, "-1", `expected 0 <= -1 <= 2147483647: ${A}/initial-scale`],
     [`${A}/activation-scale`, "1", `expected 2 <= 1 <= 2147483647: ${A}/activation-scale`],
     [
       `${A}/activation-scale`,
@@ -287,6 +287,13 @@ describe("bad values", () => {
       cooldownMs: 10_000,
       targetUtilization: 1,
     });
+  });
+
+  test("a first scale of zero is one where the cluster does not allow it", () => {
+    const input = { annotations: { [`${A}/initial-scale`]: "0" }, requestsGpu: true };
+    const { errors } = readSettings(input, { ...PLATFORM_DEFAULTS, allowZeroInitialScale: false });
+    expect(errors).toEqual([`invalid value: 0: ${A}/initial-scale`]);
+    expect(read({ [`${A}/initial-scale`]: "0" }).errors).toEqual([]);
   });
 
   test("a buffer with cpu names the metric", () => {
