@@ -15,6 +15,7 @@ import { createFront } from "../proxy/front.ts";
 import type { Exchange, Front, FrontOptions } from "../proxy/types.ts";
 import { createUpstream } from "../proxy/upstream.ts";
 import type { Upstream } from "../proxy/upstream.ts";
+import type { RunStore } from "../store/run-types.ts";
 import type { RoutingStore, StoreSubscriber } from "../store/types.ts";
 import { CallerAuth } from "./caller-auth.ts";
 import { ColdStarts } from "./cold-starts.ts";
@@ -35,6 +36,8 @@ import { Returns } from "./returns.ts";
 import { Revisions } from "./revisions.ts";
 import { renderPushMetrics } from "./routes/push.ts";
 import type { PushCounters } from "./routes/push.ts";
+import { createRuns } from "./runs/runs.ts";
+import type { Runs, RunsOptions } from "./runs/runs.ts";
 import { createPushServer } from "./server.ts";
 import { StockAutoscaler } from "./stock-autoscaler.ts";
 import { Witness } from "./witness.ts";
@@ -50,6 +53,8 @@ export interface ActivatorOptions {
   readonly config: ActivatorConfig;
   readonly store: RoutingStore;
   readonly subscriber: StoreSubscriber;
+  /** Absent: asynchronous calls and webhooks are not offered. */
+  readonly runStore?: RunStore;
   readonly identity: PodIdentity;
   readonly nameRevision: (random: Random) => NameRevision;
   /** Whether some route still leads to a revision; absent: as far as is known here, yes. */
@@ -83,6 +88,7 @@ export interface ActivatorParts {
   readonly front: Front;
   readonly upstream: Upstream;
   readonly upgraded: Set<Exchange>;
+  readonly runs: Runs | null;
   readonly pushServer: FastifyInstance;
   readonly health: Health;
   readonly stockAutoscaler: StockAutoscaler | null;
@@ -112,30 +118,42 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
   const health: Health = { stopping: "" };
   const stockAutoscaler = createStockAutoscaler(options, random);
   const witness = new Witness({ store, probe: probeTarget, ...routing });
-  const entrance = createEntrance({
-    parts: {
-      ...dispatchOptions(options),
-      ...routing,
-      witness,
-      coldStarts,
-      upgraded,
-      stockObserver: stockAutoscaler,
-    },
-    revisions: routing.revisions,
-    nameRevision: options.nameRevision(random),
-    unhealthy: () => health.stopping,
-  });
   const upstream = createUpstream({
     idleMs: UPSTREAM_IDLE_MS,
     maxIdlePerHost: MAX_IDLE_PER_TARGET,
+  });
+  const parts: DispatchParts = {
+    ...dispatchOptions(options),
+    ...routing,
+    witness,
+    coldStarts,
+    upgraded,
+    stockObserver: stockAutoscaler,
+  };
+  const runs = runsOf(options, { parts, upstream, random, revisions: routing.revisions });
+  const entrance = createEntrance({
+    parts,
+    revisions: routing.revisions,
+    nameRevision: options.nameRevision(random),
+    unhealthy: () => health.stopping,
+    runDesk: runs?.desk ?? null,
   });
   const front = createFront(frontOptions(options.config), entrance, upstream);
   const pushServer = await buildPushServer(options, health, {
     ...routing,
     entrance: entrance.counters,
   });
-  const served = { front, upstream, upgraded, pushServer, health, stockAutoscaler };
+  const served = { front, upstream, upgraded, runs, pushServer, health, stockAutoscaler };
   return { options, ...routing, ...served };
+}
+
+function runsOf(
+  { runStore: store, config }: ActivatorOptions,
+  shared: Pick<RunsOptions, "parts" | "upstream" | "random" | "revisions">,
+): Runs | null {
+  if (store === undefined) return null;
+  const { activatorId, webhookRefusedNetworks: refusedNetworks } = config;
+  return createRuns({ ...shared, store, activatorId, refusedNetworks });
 }
 
 function createStockAutoscaler(
@@ -303,6 +321,7 @@ async function open(parts: ActivatorParts): Promise<Listening> {
   const { config } = options;
   keeper.start();
   intake.heartbeats.start();
+  parts.runs?.start();
   stockAutoscaler?.start();
   const { address, port } = await front.listen(config.listen);
   if (config.h2cListen !== null) await front.listen(config.h2cListen);

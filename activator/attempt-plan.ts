@@ -31,13 +31,17 @@ export interface LimitFacts {
   /** When the caller gives up, as it said itself. */
   readonly endsAt: number;
   readonly now: number;
+  /** Limit of an asynchronous run, in place of the revision's own. */
+  readonly runMs?: number | undefined;
 }
 
-export function attemptLimits({ config, connectMs, endsAt, now }: LimitFacts): AttemptLimits {
+export function attemptLimits(facts: LimitFacts): AttemptLimits {
+  const { config, connectMs, endsAt, now } = facts;
+  const runMs = facts.runMs ?? config?.timeoutMs ?? 0;
   return {
     connectMs,
     startMs: config?.responseStartTimeoutMs ?? 0,
     idleMs: config?.idleTimeoutMs ?? 0,
-    totalMs: runLimitMs(config?.timeoutMs ?? 0, endsAt, now),
+    totalMs: runLimitMs(runMs, endsAt, now),
   };
 }

@@ -10,7 +10,7 @@ import { isGrpc } from "../common/contracts/grpc.ts";
 import type { RevisionConfig } from "../common/contracts/routing.ts";
 import { REASON_HEADER } from "../common/contracts/headers.ts";
 import type { WireReasonName } from "../common/contracts/wire-reasons.ts";
-import type { Attempt, AttemptEnd, Exchange, ResponseHead } from "../proxy/types.ts";
+import type { Attempt, AttemptEnd, Exchange, RequestHead, ResponseHead } from "../proxy/types.ts";
 import type { Lease } from "../store/types.ts";
 import { attemptLimits, attemptProtocol, mustAwaitContinue } from "./attempt-plan.ts";
 import { platformAnswer } from "./core/answers.ts";
@@ -25,6 +25,8 @@ import { ownHeaders } from "./core/own-headers.ts";
 import { RequestTimer } from "./core/request-timer.ts";
 import type { DispatchParts } from "./dispatch-parts.ts";
 import { accountRequest } from "./dispatch-parts.ts";
+import { watchAnswer } from "./follower.ts";
+import type { Follower } from "./follower.ts";
 import type { RevisionMetrics } from "./metrics.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 import type { Refusal, Ticket, TicketHolder } from "./ticket.ts";
@@ -42,11 +44,17 @@ export interface DispatchRequest {
   readonly requestId: string;
   /** Instant of the complete head, ms since the epoch. */
   readonly receivedAt: number;
+  /** In place of the exchange's, where the container must see another. */
+  readonly head?: RequestHead;
+  /** An asynchronous run: its caller was let in when it was accepted, and it has a limit of its own. */
+  readonly run?: { readonly limitMs: number };
+  readonly follower?: Follower;
 }
 
 export class Dispatch implements TicketHolder {
   readonly #parts: DispatchParts;
   readonly #request: DispatchRequest;
+  readonly #head: RequestHead;
   readonly #forwarded: readonly string[];
   readonly #clock: WaitClock;
   readonly #timer: RequestTimer;
@@ -74,7 +82,8 @@ export class Dispatch implements TicketHolder {
       callerEndsAt(request.caller, request.receivedAt),
     );
     this.#timer = new RequestTimer(request.receivedAt);
-    const { head } = request.exchange;
+    const { head = request.exchange.head } = request;
+    this.#head = head;
     this.#forwarded = forwardedHeaders(head.headers, {
       surroundings: parts.surroundings,
       caller: request.caller,
@@ -92,7 +101,7 @@ export class Dispatch implements TicketHolder {
   }
 
   admit(config: RevisionConfig): Refusal | null | Promise<Refusal | null> {
-    if (config.auth !== "jwt") return null;
+    if (config.auth !== "jwt" || this.#request.run !== undefined) return null;
     const authorization = findHeader(this.#request.exchange.head.headers, "authorization");
     return this.#parts.callerAuth.check(authorization, `${config.namespace}/${config.service}`);
   }
@@ -144,13 +153,15 @@ export class Dispatch implements TicketHolder {
     const { exchange } = this.#request;
     this.#attempts += 1;
     this.#forwarding = true;
-    exchange.forward(this.#attempt(lease));
+    const { follower } = this.#request;
+    const attempt = this.#attempt(lease);
+    exchange.forward(follower === undefined ? attempt : watchAnswer(attempt, follower));
   }
 
   #attempt(lease: Lease): Attempt {
-    const { exchange, entry } = this.#request;
+    const { entry, run } = this.#request;
     const { clock, connectMs, replayBytes, surroundings } = this.#parts;
-    const { head } = exchange;
+    const head = this.#head;
     const { config } = entry;
     const { endsAt } = this.#clock;
     const colon = lease.address.lastIndexOf(":");
@@ -158,10 +169,10 @@ export class Dispatch implements TicketHolder {
       host: lease.address.slice(0, colon),
       port: Number(lease.address.slice(colon + 1)),
       protocol: attemptProtocol(head, config, surroundings),
-      headers: attemptHeaders(this.#forwarded, lease),
+      headers: attemptHeaders(this.#forwarded, lease, run?.limitMs),
       target: head.target,
       awaitContinue: mustAwaitContinue(head, replayBytes),
-      limits: attemptLimits({ config, connectMs, endsAt, now: clock.now() }),
+      limits: attemptLimits({ config, connectMs, endsAt, now: clock.now(), runMs: run?.limitMs }),
       onConnected: () => this.#timer.connected(clock.now()),
       onResponse: (response) => this.#respond(response),
       onEnd: (end) => this.#attemptEnded(lease, end),
@@ -270,6 +281,7 @@ export class Dispatch implements TicketHolder {
     });
     if (exchange.pristine) exchange.answer(answer);
     else exchange.cut();
+    this.#request.follower?.answered(answer);
     entry.metrics.countError(reason);
     this.#finish(answer.status, false);
   }

@@ -22,7 +22,9 @@ export async function drainActivator(parts: ActivatorParts): Promise<void> {
   for (const exchange of upgraded) exchange.cut(GOING_AWAY);
   // 4. Waiting requests keep their places: their connections are here. Pods still push here, since
   //    a first ready pod may be what they wait for.
-  await withinMs(front.drained(), longestRequestMs(parts));
+  //    Runs that wait have no connection: another activator takes them at once.
+  const served = Promise.all([front.drained(), parts.runs?.drain()]);
+  await withinMs(served, longestRequestMs(parts));
   await close(parts);
 }
 
@@ -30,6 +32,7 @@ export async function drainActivator(parts: ActivatorParts): Promise<void> {
 async function close(parts: ActivatorParts): Promise<void> {
   const { front, upstream, pushServer, keeper, intake, returns, revisions, options } = parts;
   await front.close();
+  parts.runs?.close();
   upstream.close();
   keeper.stop();
   parts.stockAutoscaler?.stop();
@@ -52,7 +55,8 @@ function longestRequestMs({ revisions }: ActivatorParts): number {
   for (const { busy, config } of revisions.all()) {
     if (!busy || config === null) continue;
     const waitMs = Math.max(config.queueTimeoutMs, config.activationTimeoutMs);
-    longest = Math.max(longest, waitMs + config.timeoutMs);
+    const runMs = Math.max(config.timeoutMs, config.async?.maxDurationMs ?? 0);
+    longest = Math.max(longest, waitMs + runMs);
   }
   return longest + GRACE_MS;
 }

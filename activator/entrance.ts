@@ -15,6 +15,7 @@ import { isValidRequestId } from "./core/request-id.ts";
 import type { DispatchParts } from "./dispatch-parts.ts";
 import { Dispatch } from "./dispatch.ts";
 import type { Revisions } from "./revisions.ts";
+import type { RunDesk } from "./runs/run-desk.ts";
 
 export interface EntranceOptions {
   readonly parts: DispatchParts;
@@ -22,6 +23,8 @@ export interface EntranceOptions {
   readonly nameRevision: NameRevision;
   /** Empty while this process is well. */
   readonly unhealthy: () => string;
+  /** Where calls that may be asynchronous are looked at; null where no store of runs is wired. */
+  readonly runDesk: RunDesk | null;
 }
 
 /** Requests that never had a revision, by reason. */
@@ -64,11 +67,13 @@ interface Arrival {
 }
 
 function dispatch(options: EntranceOptions, arrival: Arrival, revision: RevisionKey): void {
-  const { parts, revisions } = options;
+  const { parts, revisions, runDesk } = options;
   const entry = revisions.use(revision);
   // The exchange's instant is monotonic; all others are of the clock.
   const receivedAt = parts.clock.now() - (performance.now() - arrival.exchange.receivedAt);
-  new Dispatch(parts, { ...arrival, entry, receivedAt }).begin();
+  const call = { ...arrival, entry, receivedAt };
+  if (runDesk?.concerns(arrival) === true) return runDesk.receive(call);
+  new Dispatch(parts, call).begin();
 }
 
 function unknownHost(facts: {

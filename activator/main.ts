@@ -6,6 +6,7 @@ import { createLifecycle, stopOnSignals } from "../foundation/lifecycle.ts";
 import type { Lifecycle } from "../foundation/lifecycle.ts";
 import { createLogger } from "../foundation/logger.ts";
 import type { Logger } from "../foundation/logger.ts";
+import { createRunStore } from "../store/run-calls.ts";
 import { createStore } from "../store/store.ts";
 import type { ActivatorOptions, Listening } from "./activator.ts";
 import { createActivator } from "./activator.ts";
@@ -33,11 +34,18 @@ async function run(): Promise<void> {
   });
   const { activatorId, storeUrl: url, storePrefix: prefix } = config;
   const store = createStore({ url, prefix, activatorId, logger });
+  const runStore = createRunStore({
+    url: config.asyncStoreUrl === "" ? url : config.asyncStoreUrl,
+    prefix,
+    logger,
+    replicas: config.asyncReplicas,
+  });
   const { naming, routes } = surroundings(config, logger);
   const activator = await createActivator({
     config,
     store: store.store,
     subscriber: store.subscriber,
+    runStore,
     clock: systemClock,
     logger,
     ...naming,
@@ -48,6 +56,7 @@ async function run(): Promise<void> {
     parts: [
       // Closed last: the drain gives slots back through it.
       { name: "store", stop: () => store.close() },
+      { name: "run store", stop: () => runStore.close() },
       { name: "routes", start: () => routes?.start(), stop: () => routes?.stop() },
       {
         name: "activator",

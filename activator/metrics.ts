@@ -49,6 +49,10 @@ export class RevisionMetrics {
   readonly revision: RevisionKey;
   readonly errors = new Map<string, number>();
   readonly reroutes = new Map<string, number>();
+  /** Asynchronous runs that ended here, by state. */
+  readonly runStates = new Map<string, number>();
+  /** Answers that were sent to webhooks or could not be, by outcome. */
+  readonly deliveries = new Map<string, number>();
   readonly #counters = new Float64Array(COUNTERS.length);
   readonly #histograms = HISTOGRAMS.map(() => new Histogram());
   readonly #waits = new Float64Array(WAITS_KEPT);
@@ -78,6 +82,14 @@ export class RevisionMetrics {
 
   countError(reason: string): void {
     countWord(this.errors, reason);
+  }
+
+  countRun(state: string): void {
+    countWord(this.runStates, state);
+  }
+
+  countDelivery(outcome: string): void {
+    countWord(this.deliveries, outcome);
   }
 
   countReroute(cause: string): void {
@@ -127,6 +139,18 @@ export function renderMetrics(revisions: Iterable<RevisionGauges>): string {
     help: "Attempts that were followed by another, by cause.",
     label: "cause",
     words: (metrics) => metrics.reroutes,
+  });
+  renderWords(lines, shown, {
+    series: "pilotlight_async_runs_total",
+    help: "Asynchronous runs that ended, by state.",
+    label: "state",
+    words: (metrics) => metrics.runStates,
+  });
+  renderWords(lines, shown, {
+    series: "pilotlight_webhook_deliveries_total",
+    help: "Answers sent to webhooks, by outcome.",
+    label: "outcome",
+    words: (metrics) => metrics.deliveries,
   });
   renderGauges(lines, shown);
   for (const row of HISTOGRAMS) renderHistogram(lines, shown, row);

@@ -20,6 +20,7 @@ import { invoke } from "./commands/invoke.ts";
 import { logs } from "./commands/logs.ts";
 import { ls } from "./commands/ls.ts";
 import { plan } from "./commands/plan.ts";
+import { runs } from "./commands/runs.ts";
 import { simulate } from "./commands/simulate.ts";
 import { top } from "./commands/top.ts";
 import { up } from "./commands/up.ts";
@@ -35,6 +36,7 @@ const PLAIN: readonly Command[] = [
   ls,
   top,
   invoke,
+  runs,
   logs,
   describe,
   explain,

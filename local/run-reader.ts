@@ -5,9 +5,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { decodeRecords } from "../autoscaler/decision-log.ts";
 import type { DecisionRecord } from "../autoscaler/decision-log.ts";
+import type { RunRecord as AsyncRun, ServiceKey } from "../common/contracts/async-runs.ts";
 import type { RunRecord } from "../common/contracts/local-run.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
-import { createStore } from "../store/store.ts";
+import { createRunStore } from "../store/run-calls.ts";
+import { DEFAULT_PREFIX, createStore } from "../store/store.ts";
 import type { RoutingStore, StoreEvent } from "../store/types.ts";
 import { readServiceFile } from "./service-files.ts";
 import { withLiveKeys } from "./settings-check.ts";
@@ -19,6 +21,11 @@ export interface RunReader {
   startTimes(key: RevisionKey): Promise<readonly number[]>;
   /** Switches the event log on for this long, or until aborted, and answers what it holds. */
   record(key: RevisionKey, durationMs: number, signal: AbortSignal): Promise<Recording>;
+  /** Asynchronous runs of a service, newest first. */
+  runs(service: ServiceKey, most: number): Promise<readonly AsyncRun[]>;
+  /** One of them, and its answer where it is kept. */
+  run(service: ServiceKey, id: string): Promise<AsyncRun | null>;
+  answer(service: ServiceKey, id: string): Promise<Buffer>;
   close(): Promise<void>;
 }
 
@@ -40,6 +47,11 @@ export async function openRunReader(run: RunRecord): Promise<RunReader> {
     throw error;
   }
   const { store } = handle;
+  const runs = createRunStore({
+    url: run.storeUrl,
+    prefix: run.storePrefix ?? DEFAULT_PREFIX,
+    replicas: 0,
+  });
   return {
     decisions: async (key) => decodeRecords(await store.readDecisions(key), key),
     startTimes: async (key) => {
@@ -49,7 +61,13 @@ export async function openRunReader(run: RunRecord): Promise<RunReader> {
         .filter((time) => time > 0);
     },
     record: (key, durationMs, signal) => record(store, { key, durationMs, signal }),
-    close: () => handle.close(),
+    runs: (service, most) => runs.list(service, most),
+    run: (service, id) => runs.read(service, id),
+    answer: (service, id) => runs.readPayload(service, id),
+    close: async () => {
+      runs.close();
+      await handle.close();
+    },
   };
 }
 

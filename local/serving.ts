@@ -1,6 +1,6 @@
 /** The serving side of a local platform: services, their pods, and the activators in front. */
 import type { RevisionKey } from "../common/contracts/routing.ts";
-import { PlatformError } from "../common/errors.ts";
+import { PlatformError, errorText } from "../common/errors.ts";
 import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { Activators } from "./activators.ts";
@@ -14,6 +14,7 @@ import { TOKEN_REFRESH_MS } from "./pod-identity.ts";
 import type { PodEvent, PodSummary } from "./pod-types.ts";
 import { RouteFile } from "./route-file.ts";
 import { RUN_FILES } from "./run-folder.ts";
+import { settingsOf } from "./settings-check.ts";
 import { ScalerStatuses, StatusFile } from "./status.ts";
 import { summarizeServices } from "./summaries.ts";
 
@@ -165,11 +166,24 @@ function onPod(serving: Serving, pod: PodSummary, event: PodEvent): void {
   serving.statusFile.touch();
 }
 
+function offersRuns({ book }: Serving, key: RevisionKey): boolean {
+  const plan = book.podPlan(key);
+  return plan !== undefined && settingsOf({}, plan.template).async === "enabled";
+}
+
+/** What was accepted with 202 must outlive the store's server. */
+function keepRuns({ server, events }: Base): void {
+  server.keepFile().catch((error: unknown) => {
+    events.warn(`asynchronous runs do not survive a restart of Valkey: ${errorText(error)}`);
+  });
+}
+
 function onService(serving: Serving, change: ServiceChange): void {
   const { base, pods, routes, statusFile } = serving;
   base.events.service(change);
-  for (const { key } of change.service.revisions) {
-    if (change.kind !== "removed") pods.refreshAnnotations(key);
+  if (change.kind !== "removed") {
+    for (const { key } of change.service.revisions) pods.refreshAnnotations(key);
+    if (change.service.revisions.some(({ key }) => offersRuns(serving, key))) keepRuns(base);
   }
   routes.write().catch((error: unknown) => base.logger.error("cannot write routes", { error }));
   statusFile.touch();

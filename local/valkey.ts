@@ -3,13 +3,13 @@
  * that user containers cannot reach into it, or an external one that `VALKEY_URL` names.
  */
 import { randomBytes } from "node:crypto";
-import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
 import { PlatformError } from "../common/errors.ts";
 import { isFree } from "./addresses.ts";
 import { describeExit, startChild } from "./child.ts";
 import { findProgram } from "./launch.ts";
 import { LogFile } from "./log-file.ts";
+import { answers, appendToFile } from "./store-commands.ts";
 import { RUN_FILES, writeWhole } from "./run-folder.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { Supervised } from "./supervised.ts";
@@ -30,6 +30,11 @@ export interface LocalStore {
   readonly pid: number;
   /** Calls when a dead server is started again. */
   onRestart(listener: () => void): void;
+  /**
+   * Accepted runs must outlive the server: it writes a file from now on, and reads it again when it
+   * is started again. Nothing happens to an external server.
+   */
+  keepFile(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -51,18 +56,20 @@ export async function startStore(options: StoreOptions): Promise<LocalStore> {
   if (external !== "") {
     const description = "the server of VALKEY_URL";
     const stop = (): Promise<void> => Promise.resolve();
-    return { url: external, description, pid: 0, onRestart: () => undefined, stop };
+    const keepFile = stop;
+    return { url: external, description, pid: 0, onRestart: () => undefined, keepFile, stop };
   }
   return startChildStore(options, await findStoreServer(env));
 }
 
-/** A server that dies is started again, empty: everybody writes back what they know. */
+/** A server that dies is started again, mostly empty: everybody writes back what they know. */
 async function startChildStore(options: StoreOptions, program: StoreProgram): Promise<LocalStore> {
   const { folder, watchdog, env, onWarning } = options;
   const port = await findPort();
   const password = randomBytes(18).toString("hex");
   const configFile = folder.at(RUN_FILES.store, "valkey.conf");
-  await writeWhole(configFile, serverConfig(port, password, folder.at(RUN_FILES.store)));
+  const dir = folder.at(RUN_FILES.store);
+  await writeWhole(configFile, serverConfig({ port, password, dir, keepsFile: false }));
   const log = new LogFile(folder.at(RUN_FILES.logs, "valkey.log"));
   const childEnv = { PATH: env["PATH"] ?? "" };
   const spec = { command: program.path, args: [configFile], cwd: "/", env: childEnv, log };
@@ -87,6 +94,10 @@ async function startChildStore(options: StoreOptions, program: StoreProgram): Pr
       return server.pid;
     },
     onRestart: (listener) => void listeners.push(listener),
+    keepFile: async () => {
+      await writeWhole(configFile, serverConfig({ port, password, dir, keepsFile: true }));
+      await appendToFile(port, password);
+    },
     stop: async () => {
       await server.stop(STOP_GRACE_MS);
       log.close();
@@ -127,16 +138,27 @@ async function findPort(): Promise<number> {
   throw new PlatformError("ERR_PORT_IN_USE", "No free port for Valkey between 16380 and 19380.");
 }
 
-/** In memory only: routing state is rebuilt from pods and activators, never from disk. */
-function serverConfig(port: number, password: string, folder: string): string {
+interface ServerSettings {
+  readonly port: number;
+  readonly password: string;
+  readonly dir: string;
+  readonly keepsFile: boolean;
+}
+
+/**
+ * In memory only, as long as nobody makes asynchronous calls: routing state is rebuilt from pods
+ * and activators, never from disk.
+ */
+function serverConfig({ port, password, dir, keepsFile }: ServerSettings): string {
   return [
     "bind 127.0.0.1",
     `port ${port}`,
     "protected-mode yes",
     `requirepass ${password}`,
-    `dir ${quoted(folder)}`,
+    `dir ${quoted(dir)}`,
     'save ""',
-    "appendonly no",
+    `appendonly ${keepsFile ? "yes" : "no"}`,
+    "appendfsync everysec",
     "maxmemory-policy noeviction",
     "daemonize no",
     "",
@@ -162,19 +184,4 @@ async function untilAnswers(server: Supervised, port: number, log: LogFile): Pro
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-}
-
-/** Any answer will do: before the password it is an error, and that too means that it serves. */
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: "127.0.0.1", port });
-    const finish = (result: boolean): void => {
-      socket.destroy();
-      resolve(result);
-    };
-    socket.on("connect", () => socket.write("PING\r\n"));
-    socket.on("data", () => finish(true));
-    socket.on("error", () => finish(false));
-    socket.on("close", () => finish(false));
-  });
 }

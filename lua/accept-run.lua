@@ -9,7 +9,7 @@
 --   mark        digest of method, target and body
 --   request     JSON, kept until the run is forgotten
 --   payload     body of the request
---   secret      for the signature of its webhook, empty for none
+--   secrets     JSON, kept until the run and its delivery are over
 --   limit       ms from now within which it must start
 --   repeatable  1 when it may run again although a container saw it
 --   mostOpen    runs of the service that may be unfinished
@@ -17,7 +17,7 @@
 -- Reply: accepted acceptedAt | known acceptedAt | taken | full
 -- Cost: O(log n) for n runs
 -- Caller: activator
-local now, owner, id, mark, request, payload, secret, limit, repeatable, most_open, most_bytes =
+local now, owner, id, mark, request, payload, secrets, limit, repeatable, most_open, most_bytes =
   unpack(ARGV)
 
 local known = read_run(KEYS, id)
@@ -38,7 +38,7 @@ local run = {
 redis.call('HINCRBY', KEYS[RUN_COUNTS], 'open', 1)
 redis.call('HSET', KEYS[RUN_REQUESTS], id, request)
 keep_payload(KEYS, id, run, payload)
-if secret ~= '' then redis.call('HSET', KEYS[RUN_SECRETS], id, secret) end
+redis.call('HSET', KEYS[RUN_SECRETS], id, secrets)
 redis.call('ZADD', KEYS[RUN_ACCEPTED], at, id)
 redis.call('ZADD', KEYS[RUN_OWNERS], at + 3000, owner)
 give_run(KEYS, id, run, owner)

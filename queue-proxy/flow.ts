@@ -180,7 +180,8 @@ export class Flow implements OpenFlow, Entrant {
 
   #limits(): AttemptLimits {
     const elapsedMs = performance.now() - this.exchange.receivedAt;
-    return attemptLimits(this.#timeouts(), this.#request.kind, elapsedMs);
+    const runMs = Number(this.#request.marks.runLimit ?? "0");
+    return attemptLimits(this.#timeouts(), this.#request.kind, elapsedMs, runMs);
   }
 
   #timeouts(): TimeoutSettings {

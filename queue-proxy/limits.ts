@@ -16,13 +16,17 @@ export interface TimeoutSettings {
 const CONNECT_MS = 10_000;
 /** The activator's own limit comes first, so that its answer is the one the caller sees. */
 const NET_MS = 5_000;
+const LONGEST_RUN_MS = 12 * 3_600_000;
 
 export function attemptLimits(
   settings: TimeoutSettings,
   kind: "container-probe" | "leased" | "foreign",
   elapsedMs: number,
+  runMs = 0,
 ): AttemptLimits {
-  const totalMs = settings.timeoutSeconds * 1_000;
+  // An asynchronous run may have a longer limit than the revision's own.
+  const isRun = kind === "leased" && runMs > 0;
+  const totalMs = isRun ? Math.min(runMs, LONGEST_RUN_MS) : settings.timeoutSeconds * 1_000;
   if (kind !== "foreign") {
     const net = totalMs === 0 ? 0 : totalMs + NET_MS;
     return { connectMs: CONNECT_MS, startMs: 0, idleMs: 0, totalMs: net };

@@ -2,7 +2,7 @@
  * The store of asynchronous runs over Valkey, on a connection of its own: waiting for a replica
  * and large bodies never stand in front of a choice of a target.
  */
-import type { RunRecord, ServiceKey } from "../common/contracts/async-runs.ts";
+import type { RunRecord, RunSecrets, ServiceKey } from "../common/contracts/async-runs.ts";
 import { createRandom } from "../common/random.ts";
 import { parseRun } from "./bindings/run-record.ts";
 import {
@@ -101,7 +101,7 @@ async function untilReplicated(
   throw unavailable(`fewer than ${replicas} replicas of the store answer`);
 }
 
-type Readings = Pick<RunStore, "read" | "readPayload" | "readSecret" | "list">;
+type Readings = Pick<RunStore, "read" | "readPayload" | "readSecrets" | "list">;
 
 function readings(caller: ScriptCaller, keys: Keys): Readings {
   const field = async (
@@ -132,7 +132,11 @@ function readings(caller: ScriptCaller, keys: Keys): Readings {
     read: async (service, id) => (await readAll(service, [id]))[0] ?? null,
     readPayload: async (service, id) =>
       Buffer.from(await field(service, "run-payloads", id), "base64"),
-    readSecret: (service, id) => field(service, "run-secrets", id),
+    readSecrets: async (service, id) => {
+      const text = await field(service, "run-secrets", id);
+      // Written by `accept` from an object of this type.
+      return text === "" ? null : (JSON.parse(text) as RunSecrets);
+    },
     list: async (service, most) => {
       const key = keys.one(service, "run-accepted");
       const ids = await caller.command((connection) => connection.zrevrange(key, 0, most - 1));

@@ -6,6 +6,7 @@ import type {
   AnswerFacts,
   RunRecord,
   RunRequest,
+  RunSecrets,
   RunState,
   ServiceKey,
 } from "../common/contracts/async-runs.ts";
@@ -20,8 +21,7 @@ export interface AcceptRun extends OwnedRun {
   readonly payload: Buffer;
   /** Digest of method, target and body: the same id with another request is a mistake. */
   readonly mark: string;
-  /** Of the webhook's signature; empty for none. */
-  readonly secret: string;
+  readonly secrets: RunSecrets;
   /** Within which it must start. */
   readonly limitMs: number;
   /** It may run again although a container may have seen it. */
@@ -84,7 +84,8 @@ export interface RunStore {
   read(service: ServiceKey, id: string): Promise<RunRecord | null>;
   /** Body of a request, or of the answer once the run has ended. */
   readPayload(service: ServiceKey, id: string): Promise<Buffer>;
-  readSecret(service: ServiceKey, id: string): Promise<string>;
+  /** Null once the run and its delivery are over. */
+  readSecrets(service: ServiceKey, id: string): Promise<RunSecrets | null>;
   /** Newest first. */
   list(service: ServiceKey, most: number): Promise<readonly RunRecord[]>;
   close(): void;

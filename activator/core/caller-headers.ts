@@ -6,6 +6,9 @@ import { GRPC_TIMEOUT } from "../../common/contracts/grpc.ts";
 import {
   DEBUG_HEADER,
   IDEMPOTENCY_KEY_HEADER,
+  PREFER_HEADER,
+  WEBHOOK_FORMAT_HEADER,
+  WEBHOOK_SECRET_HEADER,
   KNATIVE_NAMESPACE_HEADER,
   KNATIVE_REVISION_HEADER,
   KUBELET_PROBE_HEADER,
@@ -33,6 +36,9 @@ export interface CallerHeaders {
   networkProbe: string;
   networkHash: string;
   kubeletProbe: string;
+  prefer: string;
+  webhookSecret: string;
+  webhookFormat: string;
 }
 
 const FIELDS: ReadonlyMap<string, keyof CallerHeaders> = new Map<string, keyof CallerHeaders>([
@@ -51,6 +57,9 @@ const FIELDS: ReadonlyMap<string, keyof CallerHeaders> = new Map<string, keyof C
   [NETWORK_PROBE_HEADER, "networkProbe"],
   [NETWORK_HASH_HEADER, "networkHash"],
   [KUBELET_PROBE_HEADER, "kubeletProbe"],
+  [PREFER_HEADER, "prefer"],
+  [WEBHOOK_SECRET_HEADER, "webhookSecret"],
+  [WEBHOOK_FORMAT_HEADER, "webhookFormat"],
 ]);
 
 /** Repeated headers are joined with a comma, as RFC 9110 5.3 reads them. */
@@ -71,6 +80,9 @@ export function readCallerHeaders(headers: readonly string[]): CallerHeaders {
     networkProbe: "",
     networkHash: "",
     kubeletProbe: "",
+    prefer: "",
+    webhookSecret: "",
+    webhookFormat: "",
   };
   for (let index = 0; index + 1 < headers.length; index += 2) {
     const field = FIELDS.get((headers[index] ?? "").toLowerCase());

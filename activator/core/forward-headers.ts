@@ -14,6 +14,7 @@ import {
   PROXY_REQUEST_ACTIVATOR,
   PROXY_REQUEST_HEADER,
   REQUEST_ID_HEADER,
+  RUN_LIMIT_HEADER,
   TARGET_UID_HEADER,
 } from "../../common/contracts/headers.ts";
 import type { CallerHeaders } from "./caller-headers.ts";
@@ -87,7 +88,13 @@ export interface LeaseHeaders {
   readonly address: string;
 }
 
-export function attemptHeaders(forwarded: readonly string[], lease: LeaseHeaders): string[] {
+/** `runMs`: limit of an asynchronous run, for the sidecar's own clock. */
+export function attemptHeaders(
+  forwarded: readonly string[],
+  lease: LeaseHeaders,
+  runMs?: number,
+): string[] {
+  const limit = runMs === undefined ? [] : [RUN_LIMIT_HEADER, String(runMs)];
   return [
     "host",
     lease.address,
@@ -96,6 +103,7 @@ export function attemptHeaders(forwarded: readonly string[], lease: LeaseHeaders
     lease.targetUid,
     LEASE_HEADER,
     lease.leaseId,
+    ...limit,
   ];
 }
 

@@ -6,6 +6,7 @@ import { buffer } from "node:stream/consumers";
 import {
   COLD_START_HEADER,
   REASON_HEADER,
+  REQUEST_ID_HEADER,
   SERVER_TIMING_HEADER,
 } from "../../common/contracts/headers.ts";
 import { PlatformError } from "../../common/errors.ts";
@@ -15,11 +16,12 @@ import { findPlatform, findService, readStatus } from "../run-client.ts";
 import { formatColumns } from "../table.ts";
 
 const FIRST_ERROR_STATUS = 400;
+const ACCEPTED = 202;
 
 export const invoke: Command = {
   name: "invoke",
   summary: "send one request to a service and print the answer",
-  usage: "SERVICE [PATH] [-d BODY] [-H NAME:VALUE] [--timings]",
+  usage: "SERVICE [PATH] [-d BODY] [-H NAME:VALUE] [--timings] [--async] [--webhook URL]",
   mostArguments: 2,
   options: {
     data: {
@@ -36,15 +38,19 @@ export const invoke: Command = {
       help: "header to send; may be repeated",
     },
     request: { type: "string", short: "X", value: "METHOD", help: "method (default GET or POST)" },
+    async: { type: "boolean", help: "run it later and print the run's id at once" },
+    webhook: { type: "string", value: "URL", help: "send the answer to this URL as well" },
     timings: { type: "boolean", help: "show where the time went, on standard error" },
     ...RUN_FOLDER_OPTION,
   },
   details:
     "Sends the request through the platform's public port, as any caller would, and streams the\n" +
-    "answer to standard output.",
+    "answer to standard output. --async and --webhook are for services with pilotlight.dev/async:\n" +
+    "enabled; `pilotlight runs` shows what became of the run.",
   examples: [
     "pilotlight invoke echo",
     "pilotlight invoke echo /upper -d hello --timings",
+    "pilotlight invoke ocr /read -d @page.png --async",
     "pilotlight invoke llm /v1/chat/completions -H content-type:application/json -d @chat.json",
   ],
   run: async (context) => {
@@ -56,6 +62,9 @@ export const invoke: Command = {
     const startedAt = performance.now();
     const response = await send(call);
     const firstByteMs = performance.now() - startedAt;
+    if (context.options.flag("async") && response.statusCode === ACCEPTED) {
+      return printRun(context, response);
+    }
     const body = await receive(context, response);
     const timings = {
       ...serverTimings(response),
@@ -86,10 +95,31 @@ async function prepare(
     ingress: new URL(ingressUrl),
     host: new URL(serviceUrl).host,
     method: options.text("request") ?? (body === null ? "GET" : "POST"),
-    path: path.startsWith("/") ? path : `/${path}`,
+    path: withParameters(path.startsWith("/") ? path : `/${path}`, options),
     headers: options.texts("header").map(parseHeader),
     body,
   };
+}
+
+function withParameters(path: string, options: CommandContext["options"]): string {
+  const webhook = options.text("webhook");
+  const parameters = [
+    ...(options.flag("async") ? ["async=true"] : []),
+    ...(webhook === undefined ? [] : [`webhookEndpoint=${encodeURIComponent(webhook)}`]),
+  ];
+  if (parameters.length === 0) return path;
+  return `${path}${path.includes("?") ? "&" : "?"}${parameters.join("&")}`;
+}
+
+/** Only the id, so that a script can keep it. A service without the setting answers itself. */
+async function printRun(
+  { out, options }: CommandContext,
+  response: IncomingMessage,
+): Promise<ExitCode> {
+  const body = (await buffer(response)).toString("utf8");
+  const id = response.headers[REQUEST_ID_HEADER];
+  out.print(options.flag("json") ? body.trimEnd() : String(id));
+  return EXIT.ok;
 }
 
 async function readBody(data: string | undefined): Promise<Buffer | null> {

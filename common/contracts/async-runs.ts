@@ -26,7 +26,7 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number];
 /** `namespace/name` of a service; all its runs lie together. */
 export type ServiceKey = `${string}/${string}`;
 
-/** What is stored of the call, so that any activator can make it. */
+/** What is stored of the call beside its headers and body, so that any activator can make it. */
 export interface RunRequest {
   readonly revision: RevisionKey;
   readonly host: string;
@@ -34,12 +34,18 @@ export interface RunRequest {
   /** Without the parameters that are ours. */
   readonly target: string;
   readonly httpVersion: "1.0" | "1.1" | "2";
-  /** Flat list as received, without what must not reach the container. */
-  readonly headers: readonly string[];
   readonly remoteAddress: string;
   /** ms that the run may take from the slot on. */
   readonly runMs: number;
   readonly webhook: WebhookTarget | null;
+}
+
+/** What may open doors: kept apart, and only until the run and its delivery are over. */
+export interface RunSecrets {
+  /** Flat list as received, without what must not reach the container. */
+  readonly headers: readonly string[];
+  /** Key of the webhook's signature; empty for none. */
+  readonly webhookSecret: string;
 }
 
 export interface WebhookTarget {

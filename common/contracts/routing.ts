@@ -93,6 +93,8 @@ export interface RevisionConfig {
   readonly waitingFor: string;
   /** Median time of recent starts in ms, for `Retry-After`; 0 when unknown. */
   readonly startTimeMs: number;
+  /** Absent: `async` and webhooks are the application's own words. */
+  readonly async?: AsyncConfig;
 }
 
 /**
@@ -111,6 +113,13 @@ export interface StartMarks {
   readonly listeningAt?: number;
   /** The readiness probe passed its success threshold. */
   readonly readyAt?: number;
+}
+
+/** Asynchronous calls of a revision that offers them. */
+export interface AsyncConfig {
+  readonly maxDurationMs: number;
+  /** Patterns of hosts for webhooks; empty: any public one. */
+  readonly webhookHosts: readonly string[];
 }
 
 /** A target as the dashboard, the autoscaler and tests read it. */

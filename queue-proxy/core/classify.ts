@@ -17,6 +17,7 @@ import {
   PROXY_REQUEST_ACTIVATOR,
   PROXY_REQUEST_HEADER,
   RETURN_HEADER,
+  RUN_LIMIT_HEADER,
   TARGET_UID_HEADER,
   TENANT_HEADER,
 } from "../../common/contracts/headers.ts";
@@ -36,6 +37,7 @@ export interface Marks {
   tenant?: string;
   call?: string;
   returns?: string;
+  runLimit?: string;
   callerExpect?: string;
   contentType?: string;
   grpcTimeout?: string;
@@ -55,6 +57,7 @@ const MARK_OF_HEADER: ReadonlyMap<string, keyof Marks> = new Map([
   [TENANT_HEADER, "tenant"],
   [CALL_HEADER, "call"],
   [RETURN_HEADER, "returns"],
+  [RUN_LIMIT_HEADER, "runLimit"],
   [CALLER_EXPECT_HEADER, "callerExpect"],
   ["content-type", "contentType"],
   [GRPC_TIMEOUT, "grpcTimeout"],

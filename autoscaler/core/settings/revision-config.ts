@@ -52,5 +52,14 @@ export function toRevisionConfig(
     failure: facts.failure,
     waitingFor: facts.waitingFor,
     startTimeMs: facts.startTimeMs,
+    regions: settings.regions.join(","),
+    ...(settings.async === "enabled"
+      ? {
+          async: {
+            maxDurationMs: settings.asyncMaxDurationMs,
+            webhookHosts: settings.webhookHosts,
+          },
+        }
+      : {}),
   };
 }

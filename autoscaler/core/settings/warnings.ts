@@ -11,8 +11,6 @@ import type { SettingsInput } from "./types.ts";
 /** Known and checked, but without effect so far. Take a key out when its behaviour lands. */
 export const NOT_IN_EFFECT_YET: readonly OwnKey[] = [
   "alpha",
-  "async",
-  "async-max-duration",
   "binding",
   "compute-tier",
   "queue-order",
@@ -21,7 +19,6 @@ export const NOT_IN_EFFECT_YET: readonly OwnKey[] = [
   "slo",
   "stages",
   "starvation-limit",
-  "webhook-hosts",
 ];
 
 /** A name further away than this is no misspelling. */

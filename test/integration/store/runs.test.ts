@@ -15,7 +15,6 @@ const REQUEST: RunRequest = {
   method: "POST",
   target: "/read?page=1",
   httpVersion: "1.1",
-  headers: ["content-type", "text/plain"],
   remoteAddress: "127.0.0.1",
   runMs: 60_000,
   webhook: null,
@@ -48,7 +47,7 @@ function run(id: string, changes: Partial<AcceptRun> = {}): AcceptRun {
     request: REQUEST,
     payload: Buffer.from([0, 255, 10, 65]),
     mark: "m1",
-    secret: "",
+    secrets: { headers: ["content-type", "text/plain"], webhookSecret: "s3cret" },
     limitMs: 600_000,
     repeatable: false,
     mostOpen: 10,
@@ -164,17 +163,20 @@ describe("an activator that is gone", () => {
   });
 
   it("leaves an answer that no webhook has yet", async () => {
-    await store.accept(SERVICE, run("r1", { secret: "s3cret" }));
+    await store.accept(SERVICE, run("r1"));
     await store.start(SERVICE, { owner: "a1", id: "r1" });
     const payload = Buffer.from("answer");
     await store.finish(SERVICE, { ...end, owner: "a1", id: "r1", answer, payload, deliver: true });
     await beats("a2", 4);
     const { taken } = await claim("a2");
     expect(taken).toMatchObject([{ id: "r1", state: "success", delivery: "pending" }]);
-    expect(await store.readSecret(SERVICE, "r1")).toBe("s3cret");
+    expect(await store.readSecrets(SERVICE, "r1")).toEqual({
+      headers: ["content-type", "text/plain"],
+      webhookSecret: "s3cret",
+    });
     const settle = { owner: "a2", id: "r1", delivery: "delivered", tries: 2, keptMs: KEPT_MS };
     await store.settle(SERVICE, { ...settle, delivery: "delivered", mostBytes: 3 });
-    expect(await store.readSecret(SERVICE, "r1")).toBe("");
+    expect(await store.readSecrets(SERVICE, "r1")).toBeNull();
     expect(await store.read(SERVICE, "r1")).toMatchObject({
       delivery: "delivered",
       deliveries: 2,

@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readActivatorConfig } from "../../../activator/config.ts";
+import { readAutoscalerConfig } from "../../../autoscaler/config.ts";
 import { readClusterDefaults } from "../../../autoscaler/core/settings/config-maps.ts";
 import { PLATFORM_DEFAULTS, STOCK_DEFAULTS } from "../../../autoscaler/core/settings/defaults.ts";
 import { containerEnvironment, sidecarEnvironment } from "../../../local/pod-environment.ts";
@@ -29,6 +30,10 @@ function asked(read: (env: Env) => unknown, env: Env): string[] {
 /** The activator's identity has a part drawn anew for each life. */
 const readActivator = (env: Env): object => ({ ...readActivatorConfig(env), activatorId: "" });
 const ACTIVATOR: Env = { PILOTLIGHT_STORE_URL: "redis://127.0.0.1:1" };
+const readAutoscaler = (env: Env): object => {
+  const { holder, ...config } = readAutoscalerConfig(env);
+  return { ...config, holder: holder.replace(/\.[0-9a-f]+$/, "") };
+};
 const SIDECAR: Env = {
   SERVING_NAMESPACE: "default",
   SERVING_CONFIGURATION: "echo",
@@ -44,6 +49,7 @@ const SIDECAR: Env = {
 describe.each([
   { heading: "Activator", read: readActivator, needed: ACTIVATOR },
   { heading: "Queue-proxy", read: readQueueProxyConfig, needed: SIDECAR },
+  { heading: "Autoscaler in a cluster", read: readAutoscaler, needed: ACTIVATOR },
 ])("docs/reference/configuration.md: $heading", ({ heading, read, needed }) => {
   const rows = rowsOf(page, heading).map(([name = "", value = "", fallback = ""]) => ({
     name,
@@ -92,7 +98,7 @@ describe("docs/reference/configuration.md: local mode", () => {
         return value === undefined ? [] : [[name, value]];
       }),
     );
-    expect(Object.keys(written)).toHaveLength(3);
+    expect(Object.keys(written)).toHaveLength(4);
     expect(readActivator({ ...local, ...written })).toEqual(readActivator(local));
     expect(readActivator(local)).not.toEqual({ ...readActivator(ACTIVATOR), runFolder: "/run" });
   });

@@ -22,6 +22,7 @@ import {
   REVISION_GAUGES,
   renderMetrics as renderAutoscaler,
 } from "../../../autoscaler/metrics.ts";
+import { renderClusterMetrics } from "../../../autoscaler/cluster-metrics.ts";
 import { createScalingTotals } from "../../../autoscaler/totals.ts";
 import { systemClock } from "../../../foundation/clock.ts";
 import { createLogger } from "../../../foundation/logger.ts";
@@ -106,6 +107,8 @@ describe("docs/reference/metrics.md: activator", () => {
     for (const [name] of HISTOGRAMS) metrics.observe(name, 1);
     metrics.countError("queue_full");
     metrics.countReroute("misdirected");
+    metrics.countRun("success");
+    metrics.countDelivery("delivered");
     const filled = [
       renderMetrics([{ metrics, waiting: 0, running: 0 }]),
       renderEntranceMetrics(new Map([["no_such_service", 1]])),
@@ -160,6 +163,22 @@ describe("docs/reference/metrics.md: autoscaler", () => {
       if (gauges.has(name)) expect(labels, name).toBe("namespace, revision");
       else expect(labels, name).toBe(OTHER_LABELS.get(name) ?? "");
     }
+  });
+});
+
+describe("docs/reference/metrics.md: autoscaler in a cluster", () => {
+  const copy = { name: "pods", objects: 1, confirmedAt: 1, lists: 1, failures: 0 };
+  const text = renderClusterMetrics({
+    now: 2,
+    copies: [copy],
+    leadingShards: 1,
+    configFaults: 0,
+    failingNetworks: 0,
+  });
+
+  it("lists exactly its metrics, with types and labels", () => {
+    expect(sorted(documentedTypes("Autoscaler: in a cluster"))).toEqual(sorted(typesOf(text)));
+    expectLabels("Autoscaler: in a cluster", text);
   });
 });
 

@@ -1,0 +1,63 @@
+/** Asynchronous runs and webhooks of one activator: the parts put together, their start and end. */
+import type { Random } from "../../common/random.ts";
+import type { Upstream } from "../../proxy/upstream.ts";
+import type { RunStore } from "../../store/run-types.ts";
+import { createAddressGuard } from "../core/webhook-address.ts";
+import type { DispatchParts } from "../dispatch-parts.ts";
+import { Dispatch } from "../dispatch.ts";
+import type { Revisions } from "../revisions.ts";
+import { FollowUp } from "./follow-up.ts";
+import { RunDesk } from "./run-desk.ts";
+import { RunWorker } from "./run-worker.ts";
+import { WebhookSender } from "./webhook-sender.ts";
+
+export interface RunsOptions {
+  readonly store: RunStore;
+  readonly parts: DispatchParts;
+  readonly revisions: Revisions;
+  readonly upstream: Upstream;
+  readonly activatorId: string;
+  readonly random: Random;
+  /** Networks that no webhook may reach, beside those that are private anyway. */
+  readonly refusedNetworks: readonly string[];
+}
+
+export interface Runs {
+  readonly desk: RunDesk;
+  /** Runs held here. */
+  readonly size: number;
+  start(): void;
+  /** What waits goes to others; what runs ends here, and is delivered. */
+  drain(): Promise<void>;
+  close(): void;
+}
+
+export function createRuns(options: RunsOptions): Runs {
+  const { parts, refusedNetworks } = options;
+  const { clock, logger } = parts;
+  const guard = createAddressGuard(refusedNetworks);
+  const sender = new WebhookSender({ guard, clock, logger });
+  const worker = new RunWorker({ ...options, sender });
+  const followUp = new FollowUp({ sender, clock, logger });
+  const desk = new RunDesk({
+    ...options,
+    worker,
+    followUp,
+    guard,
+    dispatch: (request) => new Dispatch(parts, request).begin(),
+  });
+  return {
+    desk,
+    get size() {
+      return worker.size;
+    },
+    start: () => worker.start(),
+    drain: async () => {
+      await Promise.all([worker.drain(), followUp.drained()]);
+    },
+    close: () => {
+      worker.close();
+      followUp.close();
+    },
+  };
+}
