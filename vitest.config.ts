@@ -1,4 +1,6 @@
 /** Test runner configuration: one project per tier of `test/`, see CONTRIBUTING.md. */
+import { globSync } from "node:fs";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 /**
@@ -19,6 +21,15 @@ const tier = (name: string, testTimeout: number, maxWorkers = 2) => ({
   },
 });
 
+/** Tests on a real API server run where the programs of the cluster were built: npm run cluster:up. */
+function hasApiServer(): boolean {
+  const named = process.env["PILOTLIGHT_KUBE_BIN"] ?? "";
+  return (
+    named !== "" ||
+    globSync(join(import.meta.dirname, ".cache/cluster/kubernetes-*/bin/kube-apiserver")).length > 0
+  );
+}
+
 export default defineConfig({
   test: {
     projects: [
@@ -26,6 +37,7 @@ export default defineConfig({
       tier("contract", 30_000),
       tier("integration", 60_000),
       tier("e2e", 180_000, 1),
+      ...(hasApiServer() ? [tier("cluster-api", 60_000, 1)] : []),
     ],
   },
 });

@@ -19,7 +19,7 @@ export const CARD_LABELS = [
 ] as const;
 
 /** Spellings of discovery for cards that people name shorter. */
-const NOISE = /^(?:nvidia|amd|tesla|geforce|rtx-)[-_ ]|[-_](?:pcie|sxm\d?|hbm\d\w?|\d+gb|nvl)\b/gi;
+const NOISE = /^(?:nvidia|amd|tesla|geforce)[-_ ]|[-_](?:pcie|sxm\d?|hbm\d\w?|\d+gb|nvl)\b/gi;
 
 /** `NVIDIA-L40S` is `L40S`; `nvidia-tesla-t4` is `T4`. Empty words stay as they were. */
 export function cardName(label: string): string {
