@@ -14,6 +14,6 @@ import (
 )
 
 func main() {
-	dnsserver.Directives = []string{"errors", "health", "ready", "reload", "cache", "kubernetes"}
+	dnsserver.Directives = []string{"reload", "ready", "health", "errors", "cache", "kubernetes"}
 	coremain.Run()
 }

@@ -37,6 +37,8 @@ func (s *server) enter(id string) (inFlight, times int) {
 	s.most = max(s.most, s.inFlight)
 	if id != "" {
 		s.seen[id]++
+		// The container's log outlives the process: it tells which requests had arrived.
+		fmt.Println("got", id)
 	}
 	return s.inFlight, s.seen[id]
 }

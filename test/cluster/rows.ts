@@ -1,0 +1,139 @@
+/** The figures of the experiments as the rows of the report, each beside stock's. */
+import type { ReportBuilder, RowInput } from "../../foundation/report.ts";
+import type { Outcome } from "./measure/measure.ts";
+import type { System } from "./rig/system.ts";
+
+type Outcomes = Readonly<Record<System, ReadonlyMap<string, Outcome>>>;
+
+interface RowPlan {
+  readonly id: string;
+  readonly experiment: string;
+  readonly figure: string;
+  readonly unit: string;
+  readonly must: string;
+  readonly goal: string;
+  /** Whether ours divided by stock's is held against the limit, instead of ours alone. */
+  readonly ratio?: boolean;
+  /** Figure with the number of samples. */
+  readonly count?: string;
+}
+
+const ROWS: readonly RowPlan[] = [
+  {
+    id: "cluster.coldstart.p50.over_stock",
+    experiment: "cold start",
+    figure: "p50Ms",
+    unit: "ms",
+    must: "<= 0.85",
+    goal: "<= 0.70",
+    ratio: true,
+    count: "samples",
+  },
+  {
+    id: "cluster.coldstart.p95.over_stock",
+    experiment: "cold start",
+    figure: "p95Ms",
+    unit: "ms",
+    must: "<= 0.85",
+    goal: "<= 0.70",
+    ratio: true,
+    count: "samples",
+  },
+  {
+    id: "cluster.ready_to_dispatch.p50.over_stock",
+    experiment: "cold start",
+    figure: "readyToDispatchMs",
+    unit: "ms",
+    must: "<= 0.4",
+    goal: "<= 0.2",
+    ratio: true,
+    count: "samples",
+  },
+  {
+    id: "cluster.pods_for_one_request",
+    experiment: "cold start",
+    figure: "pods",
+    unit: "pods",
+    must: "1",
+    goal: "1",
+    count: "samples",
+  },
+  {
+    id: "cluster.crashed.failed_undelivered",
+    experiment: "crashed pods",
+    figure: "undelivered",
+    unit: "count",
+    must: "0",
+    goal: "0",
+    count: "sent",
+  },
+  {
+    id: "cluster.node_cut.failed_undelivered",
+    experiment: "node cut off",
+    figure: "undelivered",
+    unit: "count",
+    must: "0",
+    goal: "0",
+    count: "sent",
+  },
+  {
+    id: "cluster.node_cut.slow",
+    experiment: "node cut off",
+    figure: "slow",
+    unit: "count",
+    must: "<= stock / 10",
+    goal: "0",
+    count: "sent",
+  },
+  {
+    id: "cluster.two_activators.waited_beside_idle",
+    experiment: "two activators",
+    figure: "waitedShare",
+    unit: "share",
+    must: "<= 0.005",
+    goal: "0",
+    count: "requests",
+  },
+  {
+    id: "cluster.rollout.errors",
+    experiment: "rollout",
+    figure: "errors",
+    unit: "count",
+    must: "0",
+    goal: "0",
+    count: "sent",
+  },
+];
+
+export function addRows(report: ReportBuilder, outcomes: Outcomes): void {
+  for (const plan of ROWS) report.row(rowOf(plan, outcomes));
+}
+
+function rowOf(plan: RowPlan, outcomes: Outcomes): RowInput {
+  const { id, unit, goal } = plan;
+  const stock = outcomes.stock.get(plan.experiment)?.figures;
+  const ours = outcomes.pilotlight.get(plan.experiment)?.figures;
+  const value = ours?.[plan.figure];
+  const peerValue = stock?.[plan.figure];
+  const must = plan.must === "<= stock / 10" ? `<= ${(peerValue ?? 0) / 10}` : plan.must;
+  if (value === undefined) {
+    return { id, unit, must, goal, value: null, why: `"${plan.experiment}" did not run on ours` };
+  }
+  if (plan.ratio === true && peerValue === undefined) {
+    return { id, unit, must, goal, value: null, why: `"${plan.experiment}" did not run on stock` };
+  }
+  const samples = plan.count === undefined ? undefined : ours?.[plan.count];
+  return {
+    id,
+    unit,
+    must,
+    goal,
+    value: round(value),
+    peer: "stock Knative 1.23 in the same rig",
+    ...(samples === undefined ? {} : { n: samples }),
+    ...(peerValue === undefined ? {} : { peerValue: round(peerValue) }),
+    ...(plan.ratio === true && peerValue !== undefined ? { ratio: round(value / peerValue) } : {}),
+  };
+}
+
+const round = (value: number): number => Math.round(value * 1000) / 1000;
