@@ -11,14 +11,14 @@ import { createStore } from "../store/store.ts";
 import type { ActivatorOptions, Listening } from "./activator.ts";
 import { createActivator } from "./activator.ts";
 import type { ActivatorConfig } from "./config.ts";
-import { readActivatorConfig } from "./config.ts";
 import { createApiReader } from "./api-reader.ts";
 import { withClusterDomain } from "./cluster-domain.ts";
+import { readActivatorConfig } from "./config.ts";
 import { nameByCluster, nameByRoute } from "./core/name-revision.ts";
 import { createLocalIdentity } from "./local-identity.ts";
 import { createClusterIdentity } from "./pod-identity.ts";
-import { RouteFile } from "./route-table.ts";
 import { RevisionLookup } from "./revision-lookup.ts";
+import { RouteFile } from "./route-table.ts";
 
 /** The drain keeps its own, shorter limit, the longest request of the revisions in use. */
 const STOP_DEADLINE_MS = 14 * 3_600_000;
@@ -79,6 +79,8 @@ function surroundings(config: ActivatorConfig, logger: Logger): Surroundings {
   if (config.runFolder === "") {
     const { apiUrl, accountFolder, clusterDomain } = config;
     const identity = createClusterIdentity({ apiUrl, accountFolder });
+    const read = createApiReader({ apiUrl, accountFolder });
+    const lookup = new RevisionLookup({ read, clock: systemClock, logger });
     const nameRevision = () => (request: Parameters<typeof nameByCluster>[0]) =>
       nameByCluster(request, clusterDomain);
     const isRouted: ActivatorOptions["isRouted"] = (revision) => lookup.mayExist(revision);
@@ -89,8 +91,6 @@ function surroundings(config: ActivatorConfig, logger: Logger): Surroundings {
   const identity = createLocalIdentity(config.runFolder, secret);
   const nameRevision: ActivatorOptions["nameRevision"] = (random) => (request) =>
     nameByRoute(routes.index, request.host, random());
-    const read = createApiReader({ apiUrl, accountFolder });
-    const lookup = new RevisionLookup({ read, clock: systemClock, logger });
   const isRouted: ActivatorOptions["isRouted"] = (revision) => routes.leadsTo(revision);
   return { naming: { identity, nameRevision, isRouted }, routes };
 }
