@@ -35,4 +35,5 @@ CMD ["/app/autoscaler/main.mjs"]
 
 FROM runtime AS queue-proxy
 COPY --from=build /app/queue-proxy /app/queue-proxy
-CMD ["/app/queue-proxy/main.mjs"]
+# The same flags as in local mode: docs/decisions/0009.
+CMD ["--max-semi-space-size=2", "--no-maglev", "/app/queue-proxy/main.mjs"]

@@ -18,6 +18,11 @@ import type { Watchdog } from "./watchdog.ts";
 const SIDECAR_MAIN =
   process.env["PILOTLIGHT_SIDECAR"] ??
   fileURLToPath(new URL("../queue-proxy/main.ts", import.meta.url));
+/**
+ * How Node runs a sidecar; the image does the same. There is one per pod: a small young generation
+ * and no middle compiler halve its memory under load and cost no time (docs/decisions/0009).
+ */
+export const SIDECAR_NODE_FLAGS = ["--max-semi-space-size=2", "--no-maglev"] as const;
 /** The sidecar answers at once or holds the probe until it is ready, for at most 10 s. */
 const PROBE_TIMEOUT_SECONDS = 12;
 
@@ -45,7 +50,7 @@ export class Sidecar {
       start: () => {
         log.newLife();
         this.#startProbe();
-        const args = [SIDECAR_MAIN];
+        const args = [...SIDECAR_NODE_FLAGS, SIDECAR_MAIN];
         return startChild({ command: process.execPath, args, cwd: place.root, env, log }, watchdog);
       },
       onExit: (exit, pauseMs) => {

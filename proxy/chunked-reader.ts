@@ -15,6 +15,8 @@ const SIZE_LINE = /^([0-9a-fA-F]+)[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
 /** From clients only what every parser reads alike: extensions by the grammar, without blanks. */
 const STRICT_SIZE_LINE =
   /^([0-9a-fA-F]+)(?:;[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)*$/;
+const CR = 13;
+const LF = 10;
 const CRLF = Buffer.from("\r\n");
 const END_OF_BLOCK = Buffer.from("\r\n\r\n");
 
@@ -67,7 +69,23 @@ export class ChunkedReader {
     }
   }
 
+  /** A size and nothing else on its line, whole in what arrived: the usual case, read in place. */
   #readSize(bytes: Buffer, at: number): number {
+    if (this.#held.length > 0) return this.#readSizeLine(bytes, at);
+    let left = 0;
+    let end = at;
+    for (let digit = hexDigit(bytes[end]); digit >= 0; digit = hexDigit(bytes[end])) {
+      left = left * 16 + digit;
+      end += 1;
+    }
+    const isPlain = bytes[end] === CR && bytes[end + 1] === LF && end > at;
+    if (!isPlain || left === 0 || end - at > MAX_SIZE_DIGITS) return this.#readSizeLine(bytes, at);
+    this.#left = left;
+    this.#state = "data";
+    return end + 2;
+  }
+
+  #readSizeLine(bytes: Buffer, at: number): number {
     return this.#readBlock(bytes, at, { mark: CRLF, limit: MAX_SIZE_LINE_BYTES }, (block, end) => {
       const digits = this.#sizeLine.exec(block.toString("latin1", 0, end))?.[1];
       if (digits === undefined || digits.length > MAX_SIZE_DIGITS) {
@@ -91,6 +109,10 @@ export class ChunkedReader {
   }
 
   #readDataEnd(bytes: Buffer, at: number): number {
+    if (this.#held.length === 0 && bytes[at] === CR && bytes[at + 1] === LF) {
+      this.#state = "size";
+      return at + 2;
+    }
     return this.#readBlock(bytes, at, { mark: CRLF, limit: 2 }, (_, end) => {
       if (end !== 0) throw new MalformedMessage("a chunk is longer than its size");
       this.#state = "size";
@@ -134,3 +156,13 @@ export class ChunkedReader {
     return at + use(block, end) - heldBefore;
   }
 }
+
+/** -1 for a byte that is none. */
+function hexDigit(byte: number | undefined): number {
+  return byte === undefined ? -1 : (HEX_VALUES[byte] ?? -1);
+}
+
+const HEX_VALUES = Int8Array.from({ length: 256 }, (_, byte) => {
+  const value = "0123456789abcdef".indexOf(String.fromCharCode(byte).toLowerCase());
+  return byte < 128 ? value : -1;
+});

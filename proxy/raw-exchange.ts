@@ -26,6 +26,7 @@ const KEEPABLE_REST_BYTES = 65_536;
 /** Pieces up to this size are joined to what is written in the same tick. */
 const MAX_JOINED_BYTES = 4_096;
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+const LAST_CHUNK = lastChunkText([]);
 const NOTHING = Buffer.alloc(0);
 
 /** The connection, as its exchange sees it. */
@@ -51,6 +52,8 @@ export class RawExchange extends ClientExchange {
   #owner: RawExchangeOwner;
   /** Text that waits for the end of this tick, so that it leaves with what follows it. */
   #pending = "";
+  /** Body behind that: small chunks that arrived together leave as one. */
+  #pendingChunk = "";
   #isFlushPlanned = false;
   #end: AnswerEnd = "length";
   /** Body bytes that the announced length still allows; -1 for no announced length. */
@@ -95,7 +98,10 @@ export class RawExchange extends ClientExchange {
   }
 
   sendEnd(trailers: readonly string[]): void {
-    if (this.#end === "chunks" && !this.isClosed) this.#pending += lastChunkText(trailers);
+    if (this.#end === "chunks" && !this.isClosed) {
+      this.#closeChunk();
+      this.#pending += trailers.length === 0 ? LAST_CHUNK : lastChunkText(trailers);
+    }
     this.#finish();
   }
 
@@ -197,7 +203,8 @@ export class RawExchange extends ClientExchange {
   }
 
   #sendJoined(text: string): boolean {
-    this.#pending += this.#end === "chunks" ? `${text.length.toString(16)}\r\n${text}\r\n` : text;
+    if (this.#end === "chunks") this.#pendingChunk += text;
+    else this.#pending += text;
     if (this.#lengthLeft === 0) this.#flush();
     else this.#planFlush();
     return !this.isBlocked();
@@ -209,6 +216,7 @@ export class RawExchange extends ClientExchange {
     const isChunk = this.#end === "chunks";
     const before = isChunk ? `${bytes.length.toString(16)}\r\n` : "";
     socket.cork();
+    this.#closeChunk();
     this.#pending += before;
     this.#flush();
     if (isLent) socket.write(piece, this.writtenPiece);
@@ -231,7 +239,15 @@ export class RawExchange extends ClientExchange {
     this.#flush();
   }
 
+  #closeChunk(): void {
+    const text = this.#pendingChunk;
+    if (text === "") return;
+    this.#pendingChunk = "";
+    this.#pending += `${text.length.toString(16)}\r\n${text}\r\n`;
+  }
+
   #flush(): void {
+    this.#closeChunk();
     if (this.#pending === "") return;
     const text = this.#pending;
     this.#pending = "";

@@ -1,22 +1,28 @@
 /**
  * Buffers that upstream sockets read into. One buffer per socket is used over and over, because a
- * new 64 KiB buffer per read is what bulk downloads cost most in Node. Busy sockets borrow a large
- * one and give it back when their answer is complete.
+ * new 64 KiB buffer per read is what bulk downloads cost most in Node. A socket that fills its
+ * buffer gets a larger one, and gives it back when its answer is complete.
  */
 
-/** Enough for ordinary answers; only pages that were written to take memory. */
-const SMALL_BYTES = 65_536;
+/** Enough for ordinary answers; thousands of connections may be open. */
+const SMALL_BYTES = 16_384;
+const MEDIUM_BYTES = 65_536;
 /** Measured: larger than this gains nothing, 64 to 128 KiB costs twice as much per MiB. */
 const LARGE_BYTES = 524_288;
-/** Large buffers that are kept for the next busy socket. */
+/** Large buffers at most, 32 MiB: whoever comes later is served from medium ones. */
+const MAX_LARGE = 64;
+/** Buffers of each size that are kept for the next busy socket. */
 const MAX_SPARE = 8;
 
-const spare: Buffer[] = [];
+const spareMedium: Buffer[] = [];
+const spareLarge: Buffer[] = [];
+let largeInUse = 0;
 
 /** The read buffer of one socket. */
 export class ReadBuffer {
   #bytes: Buffer = Buffer.allocUnsafeSlow(SMALL_BYTES);
   #isLent = false;
+  #isLarge = false;
 
   /** For the next read. */
   get bytes(): Buffer {
@@ -25,9 +31,10 @@ export class ReadBuffer {
 
   /** A read filled `count` bytes: a full buffer asks for a larger one. */
   filled(count: number): void {
-    const isFull = count === this.#bytes.length && count < LARGE_BYTES;
+    if (count < this.#bytes.length || this.#isLarge) return;
     // A lent buffer stays with whoever writes it; the next read goes elsewhere.
-    if (isFull) this.#replace(spare.pop() ?? Buffer.allocUnsafeSlow(LARGE_BYTES));
+    if (count < MEDIUM_BYTES) this.#replace(take(spareMedium, MEDIUM_BYTES), false);
+    else if (largeInUse < MAX_LARGE) this.#replace(take(spareLarge, LARGE_BYTES), true);
   }
 
   /** Someone still writes from this buffer: nothing is read into it until `returned`. */
@@ -39,17 +46,34 @@ export class ReadBuffer {
     this.#isLent = false;
   }
 
-  /** The answer is complete: the large buffer goes to the next who needs one. */
+  /** The answer is complete: a larger buffer goes to the next who needs one. */
   settle(): void {
     const bytes = this.#bytes;
-    const isLarge = bytes.length === LARGE_BYTES;
-    if (!this.#isLent && !isLarge) return;
-    if (isLarge && !this.#isLent && spare.length < MAX_SPARE) spare.push(bytes);
-    this.#replace(Buffer.allocUnsafeSlow(SMALL_BYTES));
+    const isSmall = bytes.length === SMALL_BYTES;
+    if (!this.#isLent && isSmall) return;
+    if (!this.#isLent) keep(this.#isLarge ? spareLarge : spareMedium, bytes);
+    this.#replace(Buffer.allocUnsafeSlow(SMALL_BYTES), false);
   }
 
-  #replace(bytes: Buffer): void {
+  /** The socket is gone. What was lent is still being written, and is left to the collector. */
+  release(): void {
+    if (this.#isLarge) largeInUse -= 1;
+    this.#isLarge = false;
+  }
+
+  #replace(bytes: Buffer, isLarge: boolean): void {
+    this.release();
+    if (isLarge) largeInUse += 1;
+    this.#isLarge = isLarge;
     this.#bytes = bytes;
     this.#isLent = false;
   }
+}
+
+function take(spare: Buffer[], size: number): Buffer {
+  return spare.pop() ?? Buffer.allocUnsafeSlow(size);
+}
+
+function keep(spare: Buffer[], bytes: Buffer): void {
+  if (spare.length < MAX_SPARE) spare.push(bytes);
 }

@@ -92,6 +92,7 @@ export class UpstreamSocket {
     socket.off("error", this.#onError);
     socket.off("close", this.#onClose);
     socket.off("drain", this.#onDrain);
+    this.#buffer.release();
     socket.pause();
     return socket;
   }
@@ -130,6 +131,7 @@ export class UpstreamSocket {
   readonly #onDrain = (): void => this.#events.onDrain();
   readonly #onClose = (): void => {
     clearTimeout(this.#readOnTimer);
+    this.#buffer.release();
     this.#events.onClose();
   };
 

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SIDECAR_NODE_FLAGS } from "../../local/sidecar.ts";
 import { writeToken } from "../../test/support/queue-proxy-process.ts";
 import { type Measured, startMeasured } from "./processes.ts";
 import type { Tool, Tools } from "./tools.ts";
@@ -84,7 +85,7 @@ async function startOurs(form: "raw" | "safe", tools: Tools, options: PeerOption
   writeToken(root, "bench");
   const measured = await startMeasured({
     command: process.execPath,
-    args: [tools.sidecar],
+    args: [...SIDECAR_NODE_FLAGS, tools.sidecar],
     env: {
       ...queueEnv(options),
       SERVING_POD_IP: POD_IP,
