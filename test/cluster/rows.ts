@@ -110,30 +110,29 @@ export function addRows(report: ReportBuilder, outcomes: Outcomes): void {
 }
 
 function rowOf(plan: RowPlan, outcomes: Outcomes): RowInput {
-  const { id, unit, goal } = plan;
-  const stock = outcomes.stock.get(plan.experiment)?.figures;
-  const ours = outcomes.pilotlight.get(plan.experiment)?.figures;
-  const value = ours?.[plan.figure];
-  const peerValue = stock?.[plan.figure];
-  const must = plan.must === "<= stock / 10" ? `<= ${(peerValue ?? 0) / 10}` : plan.must;
-  if (value === undefined) {
-    return { id, unit, must, goal, value: null, why: `"${plan.experiment}" did not run on ours` };
-  }
-  if (plan.ratio === true && peerValue === undefined) {
-    return { id, unit, must, goal, value: null, why: `"${plan.experiment}" did not run on stock` };
-  }
-  const samples = plan.count === undefined ? undefined : ours?.[plan.count];
-  return {
-    id,
-    unit,
-    must,
-    goal,
-    value: round(value),
-    peer: "stock Knative 1.23 in the same rig",
-    ...(samples === undefined ? {} : { n: samples }),
-    ...(peerValue === undefined ? {} : { peerValue: round(peerValue) }),
-    ...(plan.ratio === true && peerValue !== undefined ? { ratio: round(value / peerValue) } : {}),
-  };
+  const stock = outcomes.stock.get(plan.experiment)?.figures[plan.figure];
+  const figures = outcomes.pilotlight.get(plan.experiment)?.figures;
+  const value = figures?.[plan.figure];
+  const must = plan.must === "<= stock / 10" ? `<= ${(stock ?? 0) / 10}` : plan.must;
+  const bars = { id: plan.id, unit: plan.unit, must, goal: plan.goal };
+  if (figures === undefined || value === undefined)
+    return { ...bars, ...unknown(plan, "Pilotlight") };
+  if (plan.ratio === true && stock === undefined) return { ...bars, ...unknown(plan, "stock") };
+  const peer = "stock Knative 1.23 in the same rig";
+  const row = { ...bars, value: round(value), peer, ...besideStock(plan, value, stock) };
+  const n = plan.count === undefined ? undefined : figures[plan.count];
+  return n === undefined ? row : { ...row, n };
+}
+
+const unknown = ({ experiment }: RowPlan, system: string): { value: null; why: string } => ({
+  value: null,
+  why: `"${experiment}" did not run on ${system}`,
+});
+
+function besideStock(plan: RowPlan, value: number, stock: number | undefined): Partial<RowInput> {
+  if (stock === undefined) return {};
+  const peerValue = round(stock);
+  return plan.ratio === true ? { peerValue, ratio: round(value / stock) } : { peerValue };
 }
 
 const round = (value: number): number => Math.round(value * 1000) / 1000;

@@ -26,7 +26,7 @@ const STORAGE = [
   "--runroot",
   join(CACHE, "buildah-run"),
   "--storage-driver",
-  "vfs",
+  "overlay",
   "--registries-conf",
   "/dev/null",
 ];

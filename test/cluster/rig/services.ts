@@ -98,24 +98,25 @@ export async function deploy(options: ServiceOptions, timeoutMs = 120_000): Prom
 }
 
 export async function waitForReady(name: string, timeoutMs = 120_000): Promise<KnativeService> {
-  let last = "";
   return waitFor(
     `Service ${name} Ready`,
     async () => {
       const service = await getObject<KnativeService>("ksvc", name, "-n", NAMESPACE);
-      const { generation } = service?.metadata ?? { generation: -1 };
+      if (service !== undefined && isServiceReady(service)) return service;
       const conditions = service?.status?.conditions ?? [];
-      const ready = conditions.find(({ type }) => type === "Ready");
-      last = conditions
-        .map(({ type, status, reason = "" }) => `${type} ${status} ${reason}`)
-        .join(", ");
-      if (service?.status?.observedGeneration === generation && ready?.status === "True")
-        return service;
-      throw new Error(last);
+      throw new Error(conditions.map(inWords).join(", "));
     },
     { timeoutMs, everyMs: 150 },
   );
 }
+
+function isServiceReady({ metadata, status }: KnativeService): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  return status?.observedGeneration === metadata.generation && ready?.status === "True";
+}
+
+const inWords = ({ type, status, reason = "", message = "" }: Condition): string =>
+  `${type} ${status} ${reason} ${message}`.trim();
 
 export async function remove(...names: readonly string[]): Promise<void> {
   await kubectl("delete", "ksvc", ...names, "-n", NAMESPACE, "--ignore-not-found", "--wait=false");

@@ -3,7 +3,7 @@
 export interface Step {
   readonly name: string;
   /** Throws when it does not hold; may return a remark for the report. */
-  run(): Promise<string | void>;
+  readonly run: () => Promise<string | void>;
 }
 
 export function expect(holds: boolean, what: string): asserts holds {
