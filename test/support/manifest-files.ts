@@ -10,6 +10,7 @@ export interface ManifestObject {
   readonly kind: string;
   readonly metadata: {
     readonly name: string;
+    readonly namespace?: string;
     readonly labels?: Readonly<Record<string, string>>;
   };
   readonly spec?: Readonly<Record<string, unknown>>;
@@ -50,6 +51,12 @@ export function resourcesOf(folder: string): string[] {
   return [...names, ...inline.split(",").map((name) => name.trim())].filter((name) =>
     name.endsWith(".yaml"),
   );
+}
+
+/** Files of patches that it names. */
+export function patchesIn(folder: string): string[] {
+  const text = readFileSync(join(MANIFESTS, folder, "kustomization.yaml"), "utf8");
+  return [...text.matchAll(/^ {2}- path: (\S+)$/gm)].map((match) => match[1] ?? "");
 }
 
 export function filesIn(folder: string): string[] {

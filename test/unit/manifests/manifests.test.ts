@@ -14,16 +14,19 @@ import {
   filesIn,
   find,
   objectsIn,
+  patchesIn,
   podOf,
   readObjects,
   resourcesOf,
 } from "../../support/manifest-files.ts";
-import type { Container, ManifestObject } from "../../support/manifest-files.ts";
+import type { Container } from "../../support/manifest-files.ts";
 import { readPage } from "../docs/tables.ts";
 
 const base = objectsIn("base");
 const valkey = objectsIn("components/valkey");
-const sidecar = objectsIn("overlays/sidecar");
+const sidecar = patchesIn("components/sidecar").flatMap((file) =>
+  readObjects(join("components/sidecar", file)),
+);
 const activator = find(base, "Deployment", "pilotlight-activator");
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -45,12 +48,13 @@ function asked(read: (env: Env) => unknown): string[] {
 const namesOf = ({ env = [] }: Container): string[] => env.map(({ name }) => name);
 
 describe("kustomizations", () => {
-  it.each(["base", "components/valkey", "overlays/sidecar", "overlays/monitoring"])(
+  it.each(["base", "components/valkey", "components/sidecar", "overlays/monitoring"])(
     "%s leaves no file out",
     (folder) => {
       const unlisted = new Set(["kustomization.yaml", "store-url.yaml"]);
       const files = filesIn(folder).filter((name) => !unlisted.has(name));
-      expect(files.toSorted()).toEqual(resourcesOf(folder).toSorted());
+      const named = [...resourcesOf(folder), ...patchesIn(folder)];
+      expect(files.toSorted()).toEqual(named.filter((name) => !unlisted.has(name)).toSorted());
     },
   );
 
@@ -90,7 +94,7 @@ describe("the activator", () => {
     expect(ports.get("h2c")).toBe(config.h2cListen?.port);
     expect(ports.get("push")).toBe(config.pushListen.port);
     expect(config.pushListen.port).toBe(PUSH_PORT);
-    expect([...ports.values()].toSorted()).toEqual([8012, 8013, 8014, 8112]);
+    expect([...ports.values()].toSorted((a, b) => a - b)).toEqual([8012, 8013, 8014, 8112]);
   });
 
   it("is selected by the stock Service and budget, and by no budget of ours", () => {
@@ -203,16 +207,8 @@ describe("stock maps", () => {
     expect(data("config-features")["queueproxy.mount-podinfo"]).toBe("Enabled");
   });
 
-  it("come in an order that rolls pods once", () => {
-    expect(resourcesOf("overlays/sidecar").at(-1)).toBe("config-deployment.yaml");
-  });
-
-  it("are all given up on the way back, with the stock activator", () => {
-    const key = ({ kind, metadata }: ManifestObject): string => `${kind} ${metadata.name}`;
-    const taken = [...sidecar, ...objectsIn("overlays/take-over")].map(key);
-    const back = objectsIn("overlays/stock");
-    expect(back.map(key).toSorted()).toEqual(taken.toSorted());
-    for (const { spec, data: kept } of back) expect([spec, kept]).toEqual([undefined, undefined]);
+  it("are patched in the namespace of the release", () => {
+    for (const { metadata } of sidecar) expect(metadata.namespace).toBe("knative-serving");
   });
 });
 
