@@ -37,7 +37,7 @@ import { Revisions } from "./revisions.ts";
 import { renderPushMetrics } from "./routes/push.ts";
 import type { PushCounters } from "./routes/push.ts";
 import { createRuns } from "./runs/runs.ts";
-import type { Runs, RunsOptions } from "./runs/runs.ts";
+import type { Runs } from "./runs/runs.ts";
 import { createPushServer } from "./server.ts";
 import { StockAutoscaler } from "./stock-autoscaler.ts";
 import { Witness } from "./witness.ts";
@@ -130,7 +130,7 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
     upgraded,
     stockObserver: stockAutoscaler,
   };
-  const runs = runsOf(options, { parts, upstream, random, revisions: routing.revisions });
+  const runs = createRuns(options, { parts, upstream, random, revisions: routing.revisions });
   const entrance = createEntrance({
     parts,
     revisions: routing.revisions,
@@ -145,15 +145,6 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
   });
   const served = { front, upstream, upgraded, runs, pushServer, health, stockAutoscaler };
   return { options, ...routing, ...served };
-}
-
-function runsOf(
-  { runStore: store, config }: ActivatorOptions,
-  shared: Pick<RunsOptions, "parts" | "upstream" | "random" | "revisions">,
-): Runs | null {
-  if (store === undefined) return null;
-  const { activatorId, webhookRefusedNetworks: refusedNetworks } = config;
-  return createRuns({ ...shared, store, activatorId, refusedNetworks });
 }
 
 function createStockAutoscaler(

@@ -1,19 +1,20 @@
 /** Options of the activator, read from its environment once and frozen. */
 import { randomBytes } from "node:crypto";
-import { isIP } from "node:net";
 import { flag, integer, oneOf, readConfig, text } from "../foundation/config.ts";
 import type { Parser } from "../foundation/config.ts";
 import { LOG_LEVELS } from "../foundation/logger.ts";
 import type { LogLevel } from "../foundation/logger.ts";
 import type { FrontForm } from "../proxy/types.ts";
 import { FRONT_FORMS } from "../proxy/types.ts";
+import { runVariables } from "./runs/run-config.ts";
+import type { RunConfig } from "./runs/run-config.ts";
 
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-export interface ActivatorConfig {
+export interface ActivatorConfig extends RunConfig {
   readonly storeUrl: string;
   readonly storePrefix: string;
   /** As its operator calls it. */
@@ -50,12 +51,6 @@ export interface ActivatorConfig {
   /** Who reads HTTP/1.1 requests: Node's server or our own. */
   readonly proxyFront: FrontForm;
   readonly allowDebug: boolean;
-  /** Store of asynchronous runs; the routing store unless told. */
-  readonly asyncStoreUrl: string;
-  /** Replicas that must have a run before its caller hears 202; 0: the store's own file counts. */
-  readonly asyncReplicas: number;
-  /** Networks that no webhook may reach, beside private ones: `34.118.224.0/20`. */
-  readonly webhookRefusedNetworks: readonly string[];
   /** Key set for callers' tokens: URL, or path of a file; empty: no token passes. */
   readonly authJwks: string;
   /** `iss` of callers' tokens; empty: any. */
@@ -117,12 +112,7 @@ export function readActivatorConfig(
     // Not the audience of pods' own tokens: those must open no service.
     authAudience: ["PILOTLIGHT_AUTH_AUDIENCE", text("pilotlight-services")],
     allowDebug: ["PILOTLIGHT_ALLOW_DEBUG", flag(true)],
-    asyncStoreUrl: ["PILOTLIGHT_ASYNC_STORE_URL", text("")],
-    asyncReplicas: [
-      "PILOTLIGHT_ASYNC_REPLICAS",
-      integer({ min: 0, max: 10, fallback: isLocal ? 0 : 1 }),
-    ],
-    webhookRefusedNetworks: ["PILOTLIGHT_WEBHOOK_REFUSED_NETWORKS", networks],
+    ...runVariables(isLocal),
     logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
   });
 }
@@ -131,19 +121,6 @@ function name(value: string | undefined): string {
   if (value === undefined || value === "") return "activator";
   if (/^[A-Za-z0-9._-]{1,64}$/.test(value)) return value;
   throw new Error(`got "${value}", expected up to 64 letters, digits, dots, dashes`);
-}
-
-function networks(value: string | undefined): readonly string[] {
-  const list = (value ?? "").split(",").map((entry) => entry.trim());
-  const named = list.filter((entry) => entry !== "");
-  for (const entry of named) {
-    const [address = "", bits = ""] = entry.split("/");
-    const most = isIP(address) === 6 ? 128 : 32;
-    if (isIP(address) === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > most) {
-      throw new Error(`got "${entry}", expected networks like 10.96.0.0/12`);
-    }
-  }
-  return named;
 }
 
 function mark(): string {

@@ -49,28 +49,35 @@ export function readAsyncWish(
 ): AsyncWish {
   const { values, target } = takeParameters(head.target);
   const async = values.get(ASYNC);
-  if (async !== undefined && async !== "true" && async !== "false") {
-    return invalid("invalid_async", `async is true or false, not "${async}"`);
-  }
   const isPreferred = async === undefined && RESPOND_ASYNC.test(caller.prefer);
   const isAsync = async === "true" || isPreferred;
-  const webhook = values.get(WEBHOOK);
-  if (webhook === "") return invalid("invalid_webhook", "webhookEndpoint is empty");
+  const problem =
+    (isAsync ? asyncProblem(head.upgrade, caller) : wordProblem(async)) ??
+    webhookProblem(values.get(WEBHOOK), head.upgrade);
+  if (problem !== null) return problem;
+  const webhook = values.get(WEBHOOK) ?? "";
   const format = formatOf(caller.webhookFormat);
-  if (format === undefined) {
-    const known = WEBHOOK_FORMATS.join(" or ");
-    return invalid("invalid_webhook", `the webhook's format is ${known}`);
-  }
-  if (isAsync && head.upgrade !== "") {
+  if (format !== undefined) return { kind: "call", isAsync, isPreferred, webhook, format, target };
+  return invalid("invalid_webhook", `the webhook's format is ${WEBHOOK_FORMATS.join(" or ")}`);
+}
+
+function wordProblem(async: string | undefined): AsyncWish | null {
+  if (async === undefined || async === "false") return null;
+  return invalid("invalid_async", `async is true or false, not "${async}"`);
+}
+
+function asyncProblem(upgrade: string, caller: AsyncHeaders): AsyncWish | null {
+  if (upgrade !== "") {
     return invalid("invalid_async", "an upgraded connection cannot run asynchronously");
   }
-  if (isAsync && isGrpc(caller.contentType)) {
-    return invalid("invalid_async", "a gRPC call cannot run asynchronously");
-  }
-  if (webhook !== undefined && head.upgrade !== "") {
-    return invalid("invalid_webhook", "an upgraded connection has no answer for a webhook");
-  }
-  return { kind: "call", isAsync, isPreferred, webhook: webhook ?? "", format, target };
+  if (!isGrpc(caller.contentType)) return null;
+  return invalid("invalid_async", "a gRPC call cannot run asynchronously");
+}
+
+function webhookProblem(webhook: string | undefined, upgrade: string): AsyncWish | null {
+  if (webhook === "") return invalid("invalid_webhook", "webhookEndpoint is empty");
+  if (webhook === undefined || upgrade === "") return null;
+  return invalid("invalid_webhook", "an upgraded connection has no answer for a webhook");
 }
 
 /** Both parameters out of the query; all others stay as they were, byte by byte. */

@@ -89,20 +89,21 @@ export function checkWebhookUrl(
   if (url === null || !HTTP.has(url.protocol)) {
     return refuse("webhookEndpoint is no http or https URL");
   }
-  if (url.username !== "" || url.password !== "") {
+  if (`${url.username}${url.password}` !== "") {
     return refuse("webhookEndpoint must not contain credentials");
   }
   const host = hostOf(url);
   const listed = hosts.filter((pattern) => pattern !== "*");
-  const isListed = listed.some((pattern) => matches(pattern, host, portOf(url)));
-  if (isListed) {
-    // A literal in the list is meant, whatever it is.
-    const isMeant = isIP(host) === 0 || listed.includes(host) || guard.allows(host, "listed");
-    return isMeant ? { kind: "allowed", url, rule: "listed" } : refuseAddress(host);
+  // A literal in the list is meant, whatever it is.
+  if (listed.some((pattern) => matches(pattern, host, portOf(url)))) {
+    return { kind: "allowed", url, rule: "listed" };
   }
-  if (hosts.length > 0 && listed.length === hosts.length) {
-    return refuse(`${host} is not in the webhook-hosts of this service`);
-  }
+  return hosts.length > 0 && listed.length === hosts.length
+    ? refuse(`${host} is not in the webhook-hosts of this service`)
+    : judgePublic(url, host, guard);
+}
+
+function judgePublic(url: URL, host: string, guard: AddressGuard): WebhookUrl {
   if (isIP(host) !== 0 && !guard.allows(host, "public")) return refuseAddress(host);
   if (isInside(host)) return refuse(`${host} is a name inside of a cluster or machine`);
   return { kind: "allowed", url, rule: "public" };

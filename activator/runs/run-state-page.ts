@@ -34,11 +34,18 @@ async function answerOf(
   const wantsAnswer = path.endsWith(ANSWER_SUFFIX);
   const id = wantsAnswer ? path.slice(0, -ANSWER_SUFFIX.length) : path;
   const run = await store.read(service, id);
-  if (run === null) {
-    if (!wantsAnswer && wasAccepted(id)) return json(call, { run_id: id, state: "unknown" });
-    return missing(call, `no run ${id} of this service is known`);
-  }
-  if (!wantsAnswer) return json(call, runView(run));
+  if (run !== null)
+    return wantsAnswer ? keptAnswer(store, service, { call, run }) : json(call, runView(run));
+  if (!wantsAnswer && wasAccepted(id)) return json(call, { run_id: id, state: "unknown" });
+  return missing(call, `no run ${id} of this service is known`);
+}
+
+async function keptAnswer(
+  store: RunStore,
+  service: ServiceKey,
+  { call, run }: { readonly call: RunCall; readonly run: RunRecord },
+): Promise<OwnAnswer> {
+  const { id } = run;
   if (run.answer === null) return missing(call, `run ${id} has no answer (yet): ${run.state}`);
   if (run.answer.omitted) return missing(call, `the answer of run ${id} is too large to be kept`);
   const bytes = await store.readPayload(service, id);

@@ -2,6 +2,7 @@
 import type { Random } from "../../common/random.ts";
 import type { Upstream } from "../../proxy/upstream.ts";
 import type { RunStore } from "../../store/run-types.ts";
+import type { ActivatorConfig } from "../config.ts";
 import { createAddressGuard } from "../core/webhook-address.ts";
 import type { DispatchParts } from "../dispatch-parts.ts";
 import { Dispatch } from "../dispatch.ts";
@@ -12,14 +13,17 @@ import { RunWorker } from "./run-worker.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 
 export interface RunsOptions {
-  readonly store: RunStore;
+  /** Absent: asynchronous calls and webhooks are not offered. */
+  readonly runStore?: RunStore;
+  readonly config: Pick<ActivatorConfig, "activatorId" | "webhookRefusedNetworks">;
+}
+
+/** What runs share with the requests of this activator. */
+export interface SharedParts {
   readonly parts: DispatchParts;
   readonly revisions: Revisions;
   readonly upstream: Upstream;
-  readonly activatorId: string;
   readonly random: Random;
-  /** Networks that no webhook may reach, beside those that are private anyway. */
-  readonly refusedNetworks: readonly string[];
 }
 
 export interface Runs {
@@ -32,15 +36,20 @@ export interface Runs {
   close(): void;
 }
 
-export function createRuns(options: RunsOptions): Runs {
-  const { parts, refusedNetworks } = options;
+export function createRuns(options: RunsOptions, shared: SharedParts): Runs | null {
+  const { runStore: store, config } = options;
+  if (store === undefined) return null;
+  const { parts } = shared;
   const { clock, logger } = parts;
-  const guard = createAddressGuard(refusedNetworks);
+  const { activatorId } = config;
+  const guard = createAddressGuard(config.webhookRefusedNetworks);
   const sender = new WebhookSender({ guard, clock, logger });
-  const worker = new RunWorker({ ...options, sender });
+  const worker = new RunWorker({ ...shared, store, activatorId, sender });
   const followUp = new FollowUp({ sender, clock, logger });
   const desk = new RunDesk({
-    ...options,
+    ...shared,
+    store,
+    activatorId,
     worker,
     followUp,
     guard,
