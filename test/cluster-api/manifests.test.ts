@@ -118,7 +118,10 @@ describeWithServer("manifests on a real API server", () => {
     "%s passes a dry run of the server, without a warning",
     async (name) => {
       const { stdout, stderr } = await runKubectl([
-        ...["apply", "--dry-run=server", "-k", overlay(name)],
+        "apply",
+        "--dry-run=server",
+        "-k",
+        overlay(name),
       ]);
       expect(stdout).toContain("deployment.apps/pilotlight-activator created (server dry run)");
       expect(stderr).toBe("");
@@ -221,7 +224,8 @@ describeWithServer("rights", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it.each(RIGHTS)("%s may %s %s in %s: %s", async (account, verb, resource, namespace, allowed) => {
+  it.each(RIGHTS)("%s may %s %s in %s: %s", async (...right) => {
+    const [account, verb, resource, namespace, allowed] = right;
     const user = `system:serviceaccount:knative-serving:pilotlight-${account}`;
     const where = namespace === "" ? [] : ["-n", namespace];
     const [kind = "", part = ""] = resource.split(/\/(?=scale$|status$)/);

@@ -28,4 +28,4 @@ sentinel sentinel-pass $INTERNAL_PASSWORD
 user default on nopass resetkeys &* -@all +ping +info +role +hello +client +command +subscribe +psubscribe +unsubscribe +punsubscribe +sentinel|get-master-addr-by-name +sentinel|get-primary-addr-by-name +sentinel|sentinels +sentinel|replicas +sentinel|slaves +sentinel|myid
 user internal on >$INTERNAL_PASSWORD allkeys allchannels +@all
 END
-exec valkey-sentinel "$DATA/sentinel.conf"
+exec valkey-server "$DATA/sentinel.conf" --sentinel
