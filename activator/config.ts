@@ -8,6 +8,7 @@ import type { FrontForm } from "../proxy/types.ts";
 import { FRONT_FORMS } from "../proxy/types.ts";
 import { runVariables } from "./runs/run-config.ts";
 import type { RunConfig } from "./runs/run-config.ts";
+import { parseGateways, parseWeights } from "./core/tenants.ts";
 
 export interface Address {
   readonly host: string;
@@ -51,6 +52,10 @@ export interface ActivatorConfig extends RunConfig {
   /** Who reads HTTP/1.1 requests: Node's server or our own. */
   readonly proxyFront: FrontForm;
   readonly allowDebug: boolean;
+  /** Networks whose word on the tenant is believed. */
+  readonly trustedGateways: readonly string[];
+  /** Share of the cards by tenant while several wait; 1 for those not named. */
+  readonly tenantWeights: ReadonlyMap<string, number>;
   /** Key set for callers' tokens: URL, or path of a file; empty: no token passes. */
   readonly authJwks: string;
   /** `iss` of callers' tokens; empty: any. */
@@ -112,6 +117,8 @@ export function readActivatorConfig(
     // Not the audience of pods' own tokens: those must open no service.
     authAudience: ["PILOTLIGHT_AUTH_AUDIENCE", text("pilotlight-services")],
     allowDebug: ["PILOTLIGHT_ALLOW_DEBUG", flag(true)],
+    trustedGateways: ["PILOTLIGHT_TRUSTED_GATEWAYS", gateways(isLocal ? "127.0.0.0/8,::1" : "")],
+    tenantWeights: ["PILOTLIGHT_TENANT_WEIGHTS", weights],
     ...runVariables(isLocal),
     logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
   });
@@ -121,6 +128,20 @@ function name(value: string | undefined): string {
   if (value === undefined || value === "") return "activator";
   if (/^[A-Za-z0-9._-]{1,64}$/.test(value)) return value;
   throw new Error(`got "${value}", expected up to 64 letters, digits, dots, dashes`);
+}
+
+function gateways(fallback: string): Parser<readonly string[]> {
+  return (value) => {
+    const networks = parseGateways(value ?? fallback);
+    if (networks !== undefined) return networks;
+    throw new Error(`got "${value}", expected addresses or networks like 10.96.0.0/12`);
+  };
+}
+
+function weights(value: string | undefined): ReadonlyMap<string, number> {
+  const parsed = parseWeights(value ?? "");
+  if (parsed !== undefined) return parsed;
+  throw new Error(`got "${value}", expected tenants and weights from 0.001 to 1000 like acme=3`);
 }
 
 function mark(): string {

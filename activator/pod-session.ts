@@ -98,11 +98,13 @@ export class PodSession {
     // A heartbeat is stored a little later; it is on record for whoever sent it.
     const isNewest = report.boot === this.#ackBoot && report.sequence > this.#ackSequence;
     const isFirst = this.#ackBoot === 0;
+    const { config } = this.entry;
     return {
       ackBoot: isFirst ? report.boot : this.#ackBoot,
       ackSequence: isNewest || isFirst ? report.sequence : this.#ackSequence,
       heartbeatMs,
-      localQueue: this.entry.config?.localQueue ?? 0,
+      localQueue: config?.localQueue ?? 0,
+      ...(config === null ? {} : { starvationLimitMs: config.starvationLimitMs }),
       drainAcknowledged: this.#drainAcknowledged,
       // What was answered just now is asked again with the next heartbeat, not at full speed.
       ask: this.#ask.filter((leaseId) => !report.asked.includes(leaseId)),

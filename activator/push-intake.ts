@@ -10,6 +10,7 @@ import type { StartMarks } from "../common/contracts/routing.ts";
 import { PlatformError } from "../common/errors.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { ReportResult, RoutingStore } from "../store/types.ts";
+import type { CallLog } from "./call-log.ts";
 import { withoutMapping } from "./core/forward-headers.ts";
 import type { DegradedMode } from "./degraded.ts";
 import { Heartbeats } from "./heartbeats.ts";
@@ -37,6 +38,8 @@ export interface PushIntakeOptions {
   readonly degraded: DegradedMode;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where what pods measured goes; null where nothing is learnt. */
+  readonly callLog?: CallLog | null;
 }
 
 export interface ReceivedPush {
@@ -126,6 +129,7 @@ export class PushIntake {
     const { degraded, revisions } = this.#options;
     const { entry } = session;
     if (degraded.has(entry)) return degraded.freed(entry);
+    this.#logSamples(session, report);
     if (isQuiet(report) && session.isOnRecord(report)) {
       const { podUid, boot, sequence } = report;
       this.heartbeats.add(entry, { podUid, boot, sequence });
@@ -134,6 +138,13 @@ export class PushIntake {
     }
     // The reply carries a live setting; read once, then kept fresh with the revision.
     if (entry.config === null) await revisions.load(entry);
+  }
+
+  #logSamples({ entry, facts }: PodSession, { samples = [] }: PushReport): void {
+    const { callLog } = this.#options;
+    for (const sample of samples) {
+      callLog?.add(entry.key, { ...sample, kind: "sample", card: facts.card });
+    }
   }
 
   async #claimOf({ token, socket }: ReceivedPush): Promise<PodClaim> {

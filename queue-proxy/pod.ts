@@ -24,6 +24,8 @@ export interface PodParts {
   readonly isRestart: boolean;
 }
 
+/** Part of the key-value cache by which its free room must have changed to be told at once. */
+const KV_NEWS_SHARE = 0.05;
 /** A container that reports its work does so within this time after a restart of the sidecar. */
 const RESTART_PAUSE_MS = 1_000;
 
@@ -36,6 +38,8 @@ export class Pod {
   readonly #parts: PodParts;
   #marks: StartMarks;
   #last = "";
+  #toldKvTokens: number | undefined;
+  #mostKvTokens = 0;
   #timer: NodeJS.Timeout | undefined;
   #isRecovering: boolean;
   #readyWaiters = new Set<(isReady: boolean) => void>();
@@ -69,6 +73,14 @@ export class Pod {
     return verdict;
   }
 
+  /** Room for prompts as dispatch should know it; under early binding a prompt may wait for it. */
+  kvFreeTokens(): number | undefined {
+    const { breaker } = this.#parts;
+    const tokens = breaker.holdsCalls ? undefined : breaker.engine.kvFreeTokens;
+    this.#toldKvTokens = tokens;
+    return tokens;
+  }
+
   occupied(): number {
     return this.#parts.occupancy.occupied(this.#parts.clock.now());
   }
@@ -83,6 +95,7 @@ export class Pod {
   onContainerReport(report: EngineReport & { state?: ContainerState }): void {
     const { occupancy, readiness, clock, breaker } = this.#parts;
     breaker.engine.report(report);
+    breaker.startWaiting();
     if (report.state !== undefined) readiness.onContainerState(report.state);
     if (report.running !== undefined) {
       occupancy.report(report.running, clock.now());
@@ -124,7 +137,7 @@ export class Pod {
     if (state !== "starting") for (const waiter of this.#readyWaiters) waiter(state === "ready");
     // A reason alone is no news: it changes with every other try of a slow start.
     const now = `${state} ${occupied} ${occupancy.reportsRunning}`;
-    if (now !== this.#last) {
+    if (now !== this.#last || this.#hasKvNews()) {
       this.#last = now;
       this.#parts.onChange();
     }
@@ -133,6 +146,16 @@ export class Pod {
     if (nextAt === undefined) return;
     this.#timer = setTimeout(() => this.refresh(), Math.max(1, Math.ceil(nextAt - clock.now())));
     this.#timer.unref();
+  }
+
+  /** Each call changes it a little; told is what changes a choice. */
+  #hasKvNews(): boolean {
+    const { breaker } = this.#parts;
+    const tokens = breaker.holdsCalls ? undefined : breaker.engine.kvFreeTokens;
+    if (tokens === undefined) return this.#toldKvTokens !== undefined;
+    this.#mostKvTokens = Math.max(this.#mostKvTokens, tokens);
+    const change = Math.abs(tokens - (this.#toldKvTokens ?? Infinity));
+    return change > KV_NEWS_SHARE * this.#mostKvTokens;
   }
 
   #noteReady(): void {

@@ -119,6 +119,7 @@ function parseReply(value: unknown): PushReply {
     ackSequence: number(fields.ackSequence, 0),
     heartbeatMs: number(fields.heartbeatMs, 1_000),
     localQueue: number(fields.localQueue, 0),
+    starvationLimitMs: number(fields.starvationLimitMs, Infinity),
     drainAcknowledged: fields.drainAcknowledged === true,
     ask: Array.isArray(ask) ? ask.filter((id) => typeof id === "string") : [],
   };

@@ -159,7 +159,8 @@ export class Sidecar {
   #snapshot(): PodSnapshot {
     const { config } = this.#options;
     const { pod, occupancy, identity, breaker, samples } = this.#path;
-    const { kvFreeTokens, batch } = breaker.engine;
+    const { batch } = breaker.engine;
+    const kvFreeTokens = pod.kvFreeTokens();
     return {
       revision: `${config.namespace}/${config.revision}`,
       podUid: identity.uid(),

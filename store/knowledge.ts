@@ -42,25 +42,24 @@ const MOST_RECENT = 500;
 const RECENT_KEPT_S = 86_400;
 
 export function createKnowledgeStore(caller: ScriptCaller, keys: Keys): KnowledgeStore {
-  const { command } = caller;
   return {
     ...logCalls(caller, keys),
     readKnowledge: (revision) =>
-      command((connection) => connection.get(keys.one(revision, "knowledge"))),
+      caller.command((connection) => connection.get(keys.one(revision, "knowledge"))),
     writeKnowledge: async (revision, text) => {
       const key = keys.one(revision, "knowledge");
-      await command((connection) => connection.set(key, text, "EX", KEPT_S));
+      await caller.command((connection) => connection.set(key, text, "EX", KEPT_S));
     },
     readClass: (namespace, workflowClass) =>
-      command((connection) => connection.get(keys.workflowClass(namespace, workflowClass))),
+      caller.command((connection) => connection.get(keys.workflowClass(namespace, workflowClass))),
     writeClass: async (namespace, workflowClass, text) => {
       const key = keys.workflowClass(namespace, workflowClass);
-      await command((connection) => connection.set(key, text, "EX", KEPT_S));
+      await caller.command((connection) => connection.set(key, text, "EX", KEPT_S));
     },
     noteWorkflow: async (workflow) => {
       const { namespace, tenant, id, workflowClass, at } = workflow;
       const member = JSON.stringify([namespace, tenant, id, workflowClass]);
-      await command((connection) =>
+      await caller.command((connection) =>
         connection
           .pipeline()
           .zadd(keys.recentWorkflows, at, member)
@@ -70,7 +69,7 @@ export function createKnowledgeStore(caller: ScriptCaller, keys: Keys): Knowledg
       );
     },
     recentWorkflows: async (limit) => {
-      const flat = await command((connection) =>
+      const flat = await caller.command((connection) =>
         connection.zrevrange(keys.recentWorkflows, 0, limit - 1, "WITHSCORES"),
       );
       return readRecent(flat);
@@ -79,13 +78,13 @@ export function createKnowledgeStore(caller: ScriptCaller, keys: Keys): Knowledg
 }
 
 function logCalls(
-  { command }: ScriptCaller,
+  caller: ScriptCaller,
   keys: Keys,
 ): Pick<KnowledgeStore, "appendCalls" | "readCalls"> {
   return {
     appendCalls: async (revision, entries) => {
       const key = keys.one(revision, "calls");
-      await command((connection) => {
+      await caller.command((connection) => {
         const pipeline = connection.pipeline();
         for (const entry of entries)
           pipeline.xadd(key, "MAXLEN", "~", LOG_ENTRIES, "*", "e", entry);
@@ -95,7 +94,9 @@ function logCalls(
     readCalls: async (revision, cursor, limit) => {
       const key = keys.one(revision, "calls");
       const from = cursor === "0" ? "-" : `(${cursor}`;
-      const rows = await command((connection) => connection.xrange(key, from, "+", "COUNT", limit));
+      const rows = await caller.command((connection) =>
+        connection.xrange(key, from, "+", "COUNT", limit),
+      );
       return {
         cursor: rows.at(-1)?.[0] ?? cursor,
         entries: rows.map(([, fields]) => fields[1] ?? ""),

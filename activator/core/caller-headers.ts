@@ -15,8 +15,14 @@ import {
   NETWORK_HASH_HEADER,
   NETWORK_PROBE_HEADER,
   ORIGINAL_HOST_HEADER,
+  REJECT_LATE_HEADER,
   REQUEST_ID_HEADER,
 } from "../../common/contracts/headers.ts";
+import {
+  RANK_HEADERS,
+  TENANT_ALIAS_HEADERS,
+  TENANT_ID_HEADER,
+} from "../../common/contracts/workflow-headers.ts";
 
 /** Empty text where the caller sent none. */
 export interface CallerHeaders {
@@ -36,6 +42,11 @@ export interface CallerHeaders {
   networkProbe: string;
   networkHash: string;
   kubeletProbe: string;
+  /** Something of a workflow, an objective or an expected size; read in full where it counts. */
+  ranked: string;
+  /** Of the request; believed only where a trusted gateway sent it. */
+  tenant: string;
+  rejectLate: string;
   prefer: string;
   webhookSecret: string;
   webhookFormat: string;
@@ -57,6 +68,10 @@ const FIELDS: ReadonlyMap<string, keyof CallerHeaders> = new Map<string, keyof C
   [NETWORK_PROBE_HEADER, "networkProbe"],
   [NETWORK_HASH_HEADER, "networkHash"],
   [KUBELET_PROBE_HEADER, "kubeletProbe"],
+  ...RANK_HEADERS.map((name) => [name, "ranked"] as const),
+  [TENANT_ID_HEADER, "tenant"],
+  ...TENANT_ALIAS_HEADERS.map((name) => [name, "tenant"] as const),
+  [REJECT_LATE_HEADER, "rejectLate"],
   [PREFER_HEADER, "prefer"],
   [WEBHOOK_SECRET_HEADER, "webhookSecret"],
   [WEBHOOK_FORMAT_HEADER, "webhookFormat"],
@@ -80,6 +95,9 @@ export function readCallerHeaders(headers: readonly string[]): CallerHeaders {
     networkProbe: "",
     networkHash: "",
     kubeletProbe: "",
+    ranked: "",
+    tenant: "",
+    rejectLate: "",
     prefer: "",
     webhookSecret: "",
     webhookFormat: "",

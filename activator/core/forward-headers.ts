@@ -17,6 +17,7 @@ import {
   RUN_LIMIT_HEADER,
   TARGET_UID_HEADER,
 } from "../../common/contracts/headers.ts";
+import { TENANT_ALIAS_HEADERS, TENANT_ID_HEADER } from "../../common/contracts/workflow-headers.ts";
 import type { CallerHeaders } from "./caller-headers.ts";
 import { findHeader, findHeaders } from "./caller-headers.ts";
 
@@ -55,6 +56,12 @@ const DROPPED: Readonly<Record<Surroundings, ReadonlySet<string>>> = {
   ]),
 };
 
+const TENANT_HEADERS = [TENANT_ID_HEADER, ...TENANT_ALIAS_HEADERS];
+const DROPPED_WITH_TENANT: Readonly<Record<Surroundings, ReadonlySet<string>>> = {
+  cluster: new Set([...DROPPED.cluster, ...TENANT_HEADERS]),
+  local: new Set([...DROPPED.local, ...TENANT_HEADERS]),
+};
+
 export interface RequestForwarding {
   readonly surroundings: Surroundings;
   readonly caller: Pick<CallerHeaders, "connection" | "forwardedFor" | "originalHost">;
@@ -64,13 +71,16 @@ export interface RequestForwarding {
   readonly host: string;
   readonly remoteAddress: string;
   readonly requestId: string;
+  /** A tenant was named by somebody who may not. */
+  readonly dropsTenant?: boolean;
 }
 
 /** What stays the same over all attempts of a request; made once, the lease is added per attempt. */
 export function forwardedHeaders(headers: readonly string[], request: RequestForwarding): string[] {
   const { caller, surroundings } = request;
   const result: string[] = [];
-  copyHeaders(headers, result, { dropped: DROPPED[surroundings], connection: caller.connection });
+  const dropped = (request.dropsTenant === true ? DROPPED_WITH_TENANT : DROPPED)[surroundings];
+  copyHeaders(headers, result, { dropped, connection: caller.connection });
   const peer = withoutMapping(request.remoteAddress);
   const via = caller.forwardedFor === "" ? peer : `${caller.forwardedFor}, ${peer}`;
   const host = surroundings === "cluster" ? caller.originalHost || request.host : request.host;
@@ -120,6 +130,18 @@ export function answerHeaders(headers: readonly string[], own: readonly string[]
     if (own[index] === REQUEST_ID_HEADER && hasRequestId) continue;
     result.push(own[index] ?? "", own[index + 1] ?? "");
   }
+  return result;
+}
+
+/** The list with one header set, in place of what it had of that name. */
+export function withHeader(
+  headers: readonly string[],
+  name: string,
+  value: string,
+): readonly string[] {
+  const result: string[] = [];
+  copyHeaders(headers, result, { dropped: new Set([name]), connection: "" });
+  result.push(name, value);
   return result;
 }
 

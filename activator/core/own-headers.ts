@@ -14,6 +14,10 @@ export interface OwnHeaderFacts {
   /** The request waited for a pod to start. */
   readonly cold: boolean;
   readonly times: RequestTimes;
+  /** Of a ranked call: what was not understood, and with debug its schedule. */
+  readonly more?: readonly string[];
+  /** How the choice among cells was made; empty or absent where none was. */
+  readonly choice?: string;
   /** Asked for by the caller, and allowed. */
   readonly debug: { readonly pod: string; readonly attempts: number } | null;
 }
@@ -25,8 +29,9 @@ export function ownHeaders(facts: OwnHeaderFacts): string[] {
     COLD_START_HEADER,
     facts.cold ? "true" : "false",
     SERVER_TIMING_HEADER,
-    serverTiming(facts.times),
+    serverTiming(facts.times) + (facts.choice ? `, ${facts.choice}` : ""),
   ];
+  headers.push(...(facts.more ?? []));
   if (facts.debug !== null) {
     if (facts.debug.pod !== "") headers.push(POD_HEADER, facts.debug.pod);
     headers.push(ATTEMPTS_HEADER, String(facts.debug.attempts));

@@ -7,6 +7,8 @@
  *   421                         no          misdirected      reroute
  *   503 pod_full                no          pod-full         reroute
  *   503 draining                no          draining         reroute
+ *   503 handed_back             no          none             reroute (as moved)
+ *   reset before the 100        no          reset            reroute
  *   reset, reused connection    unknown     reset-reused     repeat if allowed, else 502
  *   reset, fresh connection     unknown     reset            repeat if allowed, else 502
  *   502 made by the sidecar     unknown     none             repeat if allowed, else passed on
@@ -35,7 +37,7 @@ export type AttemptFacts =
   | { readonly kind: "done"; readonly status: number }
   | { readonly kind: "intercepted"; readonly status: number }
   | { readonly kind: "connect-failed" }
-  | { readonly kind: "reset"; readonly reused: boolean }
+  | { readonly kind: "reset"; readonly reused: boolean; readonly bodyStarted?: boolean }
   | { readonly kind: "bad-response" }
   | { readonly kind: "cut" }
   | { readonly kind: "limit"; readonly limit: "start" | "idle" | "total"; readonly began: boolean }
@@ -50,6 +52,8 @@ export interface RequestFacts {
   readonly deliveredAttempts: number;
   /** All of what was sent is still held, and nothing was answered. */
   readonly replayable: boolean;
+  /** The body was held back until the sidecar's 100, which it says when the container gets it. */
+  readonly awaitedContinue?: boolean;
   /** The caller reads a status in gRPC's own words only. */
   readonly isGrpc?: boolean;
 }
@@ -100,7 +104,7 @@ export function judgeAttempt(end: AttemptFacts, reason: string, request: Request
     case "connect-failed":
       return verdict("connect-failed", "not-delivered", rerouteIfHeld(request));
     case "reset":
-      return verdict(resetEvidence(end.reused), "error", repeatOrFail(request));
+      return judgeReset(end, request);
     case "bad-response":
       return verdict("none", "error", { kind: "answer", reason: "bad_response" });
     case "cut":
@@ -121,6 +125,7 @@ export function judgeAttempt(end: AttemptFacts, reason: string, request: Request
 export function mustIntercept(status: number, reason: string, request: RequestFacts): boolean {
   if (reason === "") return false;
   // Even when it cannot be sent again: a caller never sees the words between our own hops.
+  if (isHandedBack(status, reason)) return true;
   if (undeliveredEvidence(status, reason) !== "none") return true;
   if (request.isGrpc === true && status !== 200) return true;
   return isUnknownCase(status, reason) && mayRepeat(request);
@@ -143,12 +148,25 @@ function outcomeOf(status: number): Outcome {
   return status >= 500 ? "error" : "done";
 }
 
+function judgeReset(
+  end: { readonly reused: boolean; readonly bodyStarted?: boolean },
+  request: RequestFacts,
+): Verdict {
+  const evidence = resetEvidence(end.reused);
+  // It waited in the sidecar: the container has not seen it.
+  if (request.awaitedContinue === true && end.bodyStarted === false) {
+    return verdict(evidence, "not-delivered", rerouteIfHeld(request));
+  }
+  return verdict(evidence, "error", repeatOrFail(request));
+}
+
 /** An idle connection may be closed by the other side for no fault: only a second one counts. */
 function resetEvidence(reused: boolean): Evidence {
   return reused ? "reset-reused" : "reset";
 }
 
 function judgeIntercepted(status: number, reason: string, request: RequestFacts): Verdict {
+  if (isHandedBack(status, reason)) return verdict("none", "moved", rerouteIfHeld(request));
   const evidence = undeliveredEvidence(status, reason);
   if (evidence !== "none") return verdict(evidence, "not-delivered", rerouteIfHeld(request));
   if (isUnknownCase(status, reason) && mayRepeat(request)) {
@@ -172,6 +190,11 @@ function undeliveredEvidence(status: number, reason: string): Evidence {
   if (status === 503 && reason === "pod_full") return "pod-full";
   if (status === 503 && reason === "draining") return "draining";
   return "none";
+}
+
+/** It waited in a pod, and an idle one may take it. */
+function isHandedBack(status: number, reason: string): boolean {
+  return status === 503 && reason === "handed_back";
 }
 
 /** The sidecar lost its container in mid-request; the container may have seen the request. */

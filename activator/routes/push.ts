@@ -1,6 +1,6 @@
 /** The push side: takes what queue-proxies say, and counts what it refuses. */
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { PUSH_PATH } from "../../common/contracts/push.ts";
+import { MAX_SAMPLES, PUSH_PATH } from "../../common/contracts/push.ts";
 import type { PushReport } from "../../common/contracts/push.ts";
 import { PlatformError, errorText } from "../../common/errors.ts";
 import type { ErrorCode } from "../../common/errors.ts";
@@ -10,6 +10,26 @@ import type { PushIntake } from "../push-intake.ts";
 const text = (maxLength: number) => ({ type: "string", maxLength });
 const count = { type: "integer", minimum: 0 };
 const leaseIds = { type: "array", maxItems: 1_024, items: text(256) };
+
+const measured = { type: "number", minimum: 0 };
+/** As `CallSample`: figures from a pod that the platform learns by. */
+const SAMPLE_SCHEMA = {
+  type: "object",
+  required: ["stage", "promptTokens", "outputTokens", "totalMs", "meanBatch"],
+  properties: {
+    model: text(256),
+    stage: text(128),
+    workflowClass: text(128),
+    promptTokens: { type: "integer", minimum: -1 },
+    cachedTokens: count,
+    outputTokens: { type: "integer", minimum: -1 },
+    characters: count,
+    messages: count,
+    firstMs: measured,
+    totalMs: measured,
+    meanBatch: measured,
+  },
+} as const;
 
 /** As `PushReport`; more fields are allowed, so that a newer sidecar can speak to us. */
 const REPORT_SCHEMA = {
@@ -53,6 +73,11 @@ const REPORT_SCHEMA = {
     running: leaseIds,
     build: text(128),
     marks: { type: "object", additionalProperties: { type: "number" } },
+    kvFreeTokens: count,
+    batch: count,
+    localWaiting: count,
+    localWorkUs: count,
+    samples: { type: "array", maxItems: MAX_SAMPLES, items: SAMPLE_SCHEMA },
   },
 } as const;
 

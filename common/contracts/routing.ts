@@ -86,6 +86,10 @@ export interface RevisionConfig {
   readonly alpha?: number;
   /** Absent: `wb`. */
   readonly dispatchRule?: DispatchRule;
+  /** Objective of a call or workflow that declares none; absent: none. */
+  readonly sloMs?: number;
+  /** Stages that a workflow passes, and their times, until its class has a history. */
+  readonly stages?: readonly { readonly name: string; readonly durationMs: number }[];
   readonly protocol: AppProtocol;
   /** `null` while pods may start. */
   readonly failure: ActivationFailure | null;
@@ -93,6 +97,8 @@ export interface RevisionConfig {
   readonly waitingFor: string;
   /** Median time of recent starts in ms, for `Retry-After`; 0 when unknown. */
   readonly startTimeMs: number;
+  /** `regions` as the service names them; absent or empty: this cell only. */
+  readonly regions?: string;
   /** Absent: `async` and webhooks are the application's own words. */
   readonly async?: AsyncConfig;
 }

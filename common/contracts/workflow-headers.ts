@@ -26,6 +26,23 @@ export const TENANT_ALIAS_HEADERS = [
   "x-llm-d-inference-fairness-id",
 ] as const;
 
+/** Any of these makes a request one that is ranked and weighed. */
+export const RANK_HEADERS = [
+  WORKFLOW_ID_HEADER,
+  WORKFLOW_CLASS_HEADER,
+  WORKFLOW_STAGE_HEADER,
+  WORKFLOW_STAGE_INDEX_HEADER,
+  WORKFLOW_CALL_ID_HEADER,
+  WORKFLOW_FANOUT_HEADER,
+  WORKFLOW_REMAINING_HEADER,
+  WORKFLOW_SLO_HEADER,
+  WORKFLOW_DEADLINE_HEADER,
+  WORKFLOW_FINAL_HEADER,
+  OUTPUT_HINT_HEADER,
+  SLO_TTFT_HEADER,
+  SLO_TPOT_HEADER,
+] as const;
+
 /** On answers, with debug asked for: estimate, time in queues, latest start. */
 export const SCHED_ESTIMATE_HEADER = "x-sched-est-ms";
 export const SCHED_QUEUE_HEADER = "x-sched-queue-ms";

@@ -52,6 +52,11 @@ export class Breaker {
     return this.#local.workUs;
   }
 
+  /** Calls may wait here, so it says nothing of others that the engine's cache is full now. */
+  get holdsCalls(): boolean {
+    return this.#localDepth > 0;
+  }
+
   /** Slots that the container keeps busy for callers that left. */
   setOccupied(count: number): void {
     this.#occupied = count;

@@ -200,7 +200,9 @@ it("reports what a call turned out to be, what waits, and the room of the engine
   await eventually(() => engine.started.length === 1);
   const held = call("held", "0;2;2");
   const busy = await receives.seen((push) => push.localWaiting === 1);
-  expect(busy).toMatchObject({ localWorkUs: 2_000_000, kvFreeTokens: 70, batch: 0 });
+  expect(busy).toMatchObject({ localWorkUs: 2_000_000, batch: 0 });
+  // A call that finds no room in the cache may wait here: dispatch need not pass this pod over.
+  expect(busy.kvFreeTokens).toBeUndefined();
   engine.finish("first", { prompt_tokens: 12, completion_tokens: 7 });
   await first;
   await report({ running: 0, waiting: 0 });
@@ -219,6 +221,16 @@ it("reports what a call turned out to be, what waits, and the room of the engine
   await eventually(() => engine.started.length === 2);
   engine.finish("held");
   await held;
+});
+
+it("tells dispatch of the room of its engine where calls may not wait here", async () => {
+  receives.answer = {};
+  await receives.seen((push) => push.kind === "heartbeat");
+  await report({ running: 0, waiting: 0, kvFreeTokens: 70 });
+  await receives.seen((push) => push.kvFreeTokens === 70);
+  await report({ running: 1, waiting: 0, kvFreeTokens: 40 });
+  const told = await receives.seen((push) => push.kvFreeTokens === 40);
+  expect(told.kind).toBe("change");
 });
 
 it("refuses a call beyond the depth of its queue", async () => {

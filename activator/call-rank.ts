@@ -1,0 +1,52 @@
+/**
+ * The rank of one request, or that it has none: prepared once before its first acquire, then told
+ * to store, sidecar and caller. A plain request passes through here untouched.
+ */
+import type { RequestTimer } from "./core/request-timer.ts";
+import type { CallDetails, Lease } from "../store/types.ts";
+import type { CallArrival, CallDesk } from "./call-desk.ts";
+import type { RankedCall } from "./ranked-call.ts";
+
+export class CallRank {
+  readonly #desk: CallDesk | null;
+  #ranked: RankedCall | undefined;
+  #isOver = false;
+
+  constructor(desk: CallDesk | null) {
+    this.#desk = desk;
+  }
+
+  prepare(arrival: CallArrival): null | Promise<null> {
+    const preparing = this.#ranked === undefined ? this.#desk?.prepare(arrival) : null;
+    if (preparing === undefined || preparing === null) return null;
+    return preparing.then((ranked) => {
+      // A caller that left meanwhile keeps no place in its workflow.
+      if (this.#isOver) ranked.ended({ status: 0, queueMs: 0, serviceMs: 0 });
+      else this.#ranked = ranked;
+      return null;
+    });
+  }
+
+  get details(): CallDetails | undefined {
+    return this.#ranked?.details;
+  }
+
+  rejectAfterMs(arrivedAtUs: number): number {
+    return this.#ranked?.rejectAfterMs(arrivedAtUs) ?? Infinity;
+  }
+
+  attemptHeaders(headers: readonly string[], lease: Lease): readonly string[] {
+    return this.#ranked?.attemptHeaders(headers, lease) ?? headers;
+  }
+
+  answerHeaders(wantsDebug: boolean, timer: RequestTimer): readonly string[] {
+    return this.#ranked?.answerHeaders(wantsDebug, timer.times().queueMs) ?? [];
+  }
+
+  ended(status: number, timer: RequestTimer, now: number): void {
+    this.#isOver = true;
+    if (this.#ranked === undefined) return;
+    const serviceMs = timer.grantedAt > 0 ? now - timer.grantedAt : 0;
+    this.#ranked.ended({ status, queueMs: timer.times().queueMs, serviceMs });
+  }
+}
