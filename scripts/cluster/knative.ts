@@ -2,12 +2,13 @@
  * Stock Knative Serving from the manifests of its own module, with the images that were built here
  * and the few settings that the rig needs. What turns it into Pilotlight is ours alone to apply.
  */
-import { join } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { moduleFolder } from "./build/go-modules.ts";
 import { GO_TOOLS } from "./build/pins.ts";
 import { stockImage } from "./images/stock.ts";
 import { applyText, applyWhenTaken, waitForDeployments } from "./kubectl.ts";
-import { GATEWAY } from "./layout.ts";
+import { GATEWAY, ROOT, runFolder } from "./layout.ts";
 import { readManifests, setConfig, toText } from "./manifests.ts";
 import type { Manifest } from "./manifests.ts";
 
@@ -54,9 +55,32 @@ function configure(objects: readonly Manifest[]): readonly Manifest[] {
   );
 }
 
+/** Our changes of stock's objects, step by step, as the guides have people write them. */
+const STATES = { stock: [], sidecar: ["sidecar"], pilotlight: ["sidecar", "take-over"] } as const;
+export type KnativeState = keyof typeof STATES;
+
+/** A folder for `kubectl apply -k`: stock's own manifests with some of our components over them. */
+export const stateFolder = (state: KnativeState): string => join(runFolder("knative"), state);
+
+function writeStates(objects: readonly Manifest[]): void {
+  for (const state of Object.keys(STATES) as KnativeState[]) {
+    const folder = stateFolder(state);
+    const componentPath = (name: string): string =>
+      relative(folder, join(ROOT, "manifests/components", name));
+    const kustomization = {
+      resources: ["serving-core.yaml"],
+      components: STATES[state].map(componentPath),
+    };
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "serving-core.yaml"), toText(objects));
+    writeFileSync(join(folder, "kustomization.yaml"), JSON.stringify(kustomization));
+  }
+}
+
 /** Applies everything and waits until Knative works. */
 export async function installKnative(): Promise<void> {
   const objects = await knativeManifests();
+  writeStates(objects);
   const of = (wanted: (kind: string) => boolean): string =>
     toText(objects.filter(({ kind }) => wanted(kind)));
   const isDefinition = (kind: string): boolean =>

@@ -60,7 +60,7 @@ export async function run(
 ): Promise<string> {
   const { code, stdout, stderr } = await attempt(program, args, options);
   if (code === 0) return stdout;
-  const words = (stderr.trim() === "" ? stdout : stderr).trim().split("\n").slice(-8).join("\n  ");
+  const words = (stderr.trim() === "" ? stdout : stderr).trim().split("\n").slice(-20).join("\n  ");
   throw new Error(`${[program, ...args].join(" ").slice(0, 300)} failed (${code}):\n  ${words}`);
 }
 

@@ -110,18 +110,21 @@ export function addRows(report: ReportBuilder, outcomes: Outcomes): void {
 }
 
 function rowOf(plan: RowPlan, outcomes: Outcomes): RowInput {
+  const figures = outcomes.pilotlight.get(plan.experiment)?.figures ?? {};
   const stock = outcomes.stock.get(plan.experiment)?.figures[plan.figure];
-  const figures = outcomes.pilotlight.get(plan.experiment)?.figures;
-  const value = figures?.[plan.figure];
+  const value = figures[plan.figure];
   const must = plan.must === "<= stock / 10" ? `<= ${(stock ?? 0) / 10}` : plan.must;
   const bars = { id: plan.id, unit: plan.unit, must, goal: plan.goal };
-  if (figures === undefined || value === undefined)
-    return { ...bars, ...unknown(plan, "Pilotlight") };
+  if (value === undefined) return { ...bars, ...unknown(plan, "Pilotlight") };
   if (plan.ratio === true && stock === undefined) return { ...bars, ...unknown(plan, "stock") };
   const peer = "stock Knative 1.23 in the same rig";
   const row = { ...bars, value: round(value), peer, ...besideStock(plan, value, stock) };
-  const n = plan.count === undefined ? undefined : figures[plan.count];
-  return n === undefined ? row : { ...row, n };
+  return { ...row, ...samplesOf(plan, figures) };
+}
+
+function samplesOf({ count = "" }: RowPlan, figures: Outcome["figures"]): { n?: number } {
+  const n = figures[count];
+  return n === undefined ? {} : { n };
 }
 
 const unknown = ({ experiment }: RowPlan, system: string): { value: null; why: string } => ({

@@ -4,8 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { stockImage } from "../../../scripts/cluster/images/stock.ts";
-import { KNATIVE_NAMESPACE } from "../../../scripts/cluster/knative.ts";
+import { KNATIVE_NAMESPACE, stateFolder } from "../../../scripts/cluster/knative.ts";
 import {
   getObject,
   kubectl,
@@ -32,46 +31,57 @@ const OURS = ["pilotlight-activator", "pilotlight-autoscaler", "pilotlight-webho
 const SECRET = "pilotlight-store";
 const NAMESPACE = ["-n", KNATIVE_NAMESPACE] as const;
 
-const overlay = (name: string): string => join(ROOT, "manifests/overlays", name);
+const PILOTLIGHT = join(ROOT, "manifests/overlays/pilotlight");
 
-/** Applies an overlay as the guide says: on the server's side, under our own field manager. */
-export async function applyOverlay(name: string): Promise<void> {
-  const owner = ["--server-side", "--force-conflicts", "--field-manager=pilotlight"];
-  await kubectl("apply", ...owner, "-k", overlay(name));
+/** Applies a folder of manifests the way everything here is applied: on the server's side. */
+async function applyFolder(folder: string): Promise<void> {
+  await kubectl("apply", "--server-side", "--force-conflicts", "-k", folder);
 }
 
-/** Stock becomes Pilotlight; both activators serve for a moment, then only ours. */
+/** Stock becomes Pilotlight: sidecars first, since stock ones tell our activators nothing. */
 export async function becomePilotlight(): Promise<void> {
   await makeSecret();
-  await applyOverlay("pilotlight");
-  await waitForStore();
-  await waitForDeployments(KNATIVE_NAMESPACE, OURS, 180_000);
-  await applyOverlay("sidecar");
-  await applyOverlay("take-over");
+  await applyFolder(stateFolder("sidecar"));
+  await waitForSidecars("pilotlight");
+  await applyFolder(PILOTLIGHT);
+  await kubectl("rollout", "status", "statefulset/valkey", ...NAMESPACE, "--timeout=240s");
+  await waitForDeployments(KNATIVE_NAMESPACE, OURS, 240_000);
+  await applyFolder(stateFolder("pilotlight"));
   await waitForActivators("pilotlight");
 }
 
-/** The way back: stock's own image first, since the map is refused without one. */
+/** The way back, in the reverse order: the stock file alone. */
 export async function becomeStock(): Promise<void> {
-  await scaleActivators("stock", 1);
+  await applyFolder(stateFolder("sidecar"));
   await waitForDeployments(KNATIVE_NAMESPACE, [ACTIVATOR.stock]);
-  const image = JSON.stringify({ data: { "queue-sidecar-image": stockImage("queue") } });
-  await kubectl(
-    "patch",
-    "configmap",
-    "config-deployment",
-    ...NAMESPACE,
-    "--type=merge",
-    "-p",
-    image,
-  );
-  await applyOverlay("stock");
-  await kubectl("delete", "-k", overlay("pilotlight"), "--ignore-not-found", "--wait=false");
+  await scaleActivators("pilotlight", 0);
+  await waitForActivators("stock");
+  await kubectl("delete", "-k", PILOTLIGHT, "--ignore-not-found", "--wait=false");
+  await applyFolder(stateFolder("stock"));
+  await waitForSidecars("stock");
   await waitFor("our Deployments gone", async () => {
     const { stdout } = await tryKubectl("get", "deployment", ...NAMESPACE, "-o", "name");
     return !OURS.some((name) => stdout.includes(name));
   });
-  await waitForActivators("stock");
+}
+
+/** Every pod that serves has this system's queue-proxy. */
+async function waitForSidecars(system: System): Promise<void> {
+  const images = '{range .items[*]}{.spec.containers[-1:].image}{"\\n"}{end}';
+  await waitFor(
+    `the queue-proxy of ${system} in every pod`,
+    async () => {
+      const args = ["get", "pods", "-A", "-l", "serving.knative.dev/revision"];
+      const found = await kubectl(...args, "-o", `jsonpath=${images}`);
+      const all = found.split("\n").filter((line) => line !== "");
+      const others = all.filter(
+        (line) => line.includes("pilotlight") !== (system === "pilotlight"),
+      );
+      if (others.length === 0) return true;
+      throw new Error(`${others.length} pods have ${others[0]}`);
+    },
+    { timeoutMs: 240_000, everyMs: 500 },
+  );
 }
 
 async function makeSecret(): Promise<void> {
@@ -82,10 +92,6 @@ async function makeSecret(): Promise<void> {
     `--from-literal=internal-password=${word()}`,
   ];
   await kubectl("create", "secret", "generic", SECRET, ...NAMESPACE, ...values);
-}
-
-async function waitForStore(): Promise<void> {
-  await kubectl("rollout", "status", "statefulset/valkey", ...NAMESPACE, "--timeout=180s");
 }
 
 export async function scaleActivators(system: System, replicas: number): Promise<void> {
