@@ -18,6 +18,7 @@ import type { Upstream } from "../proxy/upstream.ts";
 import type { RunStore } from "../store/run-types.ts";
 import type { RoutingStore, StoreSubscriber } from "../store/types.ts";
 import { CallerAuth } from "./caller-auth.ts";
+import type { ActivatorCells } from "./cells.ts";
 import { ColdStarts } from "./cold-starts.ts";
 import type { ActivatorConfig } from "./config.ts";
 import type { NameRevision } from "./core/name-revision.ts";
@@ -28,11 +29,15 @@ import { createEntrance, renderEntranceMetrics } from "./entrance.ts";
 import type { EntranceCounters } from "./entrance.ts";
 import { Hold } from "./hold.ts";
 import { Keeper } from "./keeper.ts";
+import { renderCells, viewCells } from "./spills/cell-page.ts";
 import { renderMetrics } from "./metrics.ts";
 import type { PodIdentity } from "./pod-identity.ts";
 import { probeTarget } from "./probe-target.ts";
 import { PushIntake } from "./push-intake.ts";
+import { createRankingParts, followSteals } from "./ranking-parts.ts";
+import type { RankingOptions, RankingParts } from "./ranking-parts.ts";
 import { Returns } from "./returns.ts";
+import type { RevisionEntry } from "./revision-entry.ts";
 import { Revisions } from "./revisions.ts";
 import { renderPushMetrics } from "./routes/push.ts";
 import type { PushCounters } from "./routes/push.ts";
@@ -55,6 +60,10 @@ export interface ActivatorOptions {
   readonly subscriber: StoreSubscriber;
   /** Absent: asynchronous calls and webhooks are not offered. */
   readonly runStore?: RunStore;
+  /** Absent: calls are served by arrival alone, whatever they say of workflows. */
+  readonly ranking?: RankingOptions;
+  /** Absent: this platform has one cell. */
+  readonly cells?: ActivatorCells | undefined;
   readonly identity: PodIdentity;
   readonly nameRevision: (random: Random) => NameRevision;
   /** Whether some route still leads to a revision; absent: as far as is known here, yes. */
@@ -68,6 +77,8 @@ export interface Listening {
   readonly dataUrl: string;
   /** `host:port` of the push side. */
   readonly push: string;
+  /** `host:port` for other cells, where there are any. */
+  readonly peer?: string;
 }
 
 export interface Activator {
@@ -89,6 +100,7 @@ export interface ActivatorParts {
   readonly upstream: Upstream;
   readonly upgraded: Set<Exchange>;
   readonly runs: Runs | null;
+  readonly ranking: RankingParts | null;
   readonly pushServer: FastifyInstance;
   readonly health: Health;
   readonly stockAutoscaler: StockAutoscaler | null;
@@ -126,9 +138,11 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
     ...dispatchOptions(options),
     ...routing,
     witness,
+    desk: routing.ranking?.desk ?? null,
     coldStarts,
     upgraded,
     stockObserver: stockAutoscaler,
+    spills: options.cells?.desk,
   };
   const runs = createRuns(options, { parts, upstream, random, revisions: routing.revisions });
   const entrance = createEntrance({
@@ -139,6 +153,14 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
     runDesk: runs?.desk ?? null,
   });
   const front = createFront(frontOptions(options.config), entrance, upstream);
+  const unhealthy = (): string => health.stopping;
+  options.cells?.join({
+    ...routing,
+    parts,
+    front: frontOptions(options.config),
+    upstream,
+    unhealthy,
+  });
   const pushServer = await buildPushServer(options, health, {
     ...routing,
     entrance: entrance.counters,
@@ -158,7 +180,7 @@ function createStockAutoscaler(
 /** What knows the store. */
 type Routing = Pick<
   ActivatorParts,
-  "revisions" | "returns" | "hold" | "intake" | "keeper" | "degraded"
+  "revisions" | "returns" | "hold" | "intake" | "keeper" | "degraded" | "ranking"
 >;
 
 function buildRouting(options: ActivatorOptions, random: Random): Routing {
@@ -167,7 +189,9 @@ function buildRouting(options: ActivatorOptions, random: Random): Routing {
   const isRouted = options.isRouted ?? ((): boolean => true);
   const revisions = new Revisions({ store, activatorId, clock, logger, isRouted });
   const degraded = new DegradedMode({ clock, podsOf: (entry) => intake.podsOf(entry) });
-  const intake = new PushIntake({ store, revisions, identity, degraded, clock, logger });
+  const ranking = rankingOf(options, degraded);
+  const { log: callLog = null } = ranking ?? {};
+  const intake = new PushIntake({ store, revisions, identity, degraded, clock, logger, callLog });
   const returns = new Returns(store, degraded, logger);
   const hold = new Hold({
     store,
@@ -192,7 +216,14 @@ function buildRouting(options: ActivatorOptions, random: Random): Routing {
     logger,
     probe: probeTarget,
   });
-  return { revisions, returns, hold, intake, keeper, degraded };
+  return { revisions, returns, hold, intake, keeper, degraded, ranking };
+}
+
+function rankingOf(options: ActivatorOptions, degraded: DegradedMode): RankingParts | null {
+  const { ranking, config, clock, logger } = options;
+  if (ranking === undefined) return null;
+  const isDegraded = (entry: RevisionEntry): boolean => degraded.has(entry);
+  return createRankingParts(ranking, { config, clock, logger, isDegraded });
 }
 
 /** Unique for ever: 72 random bits per life of a process, then a count. */
@@ -224,7 +255,7 @@ function dispatchOptions({
   logger,
 }: ActivatorOptions): Omit<
   DispatchParts,
-  "hold" | "witness" | "coldStarts" | "upgraded" | "stockObserver"
+  "hold" | "witness" | "desk" | "coldStarts" | "upgraded" | "stockObserver"
 > {
   return {
     clock,
@@ -263,6 +294,8 @@ function buildPushServer(
   metricsPage.addCollector(() => renderEntranceMetrics(entrance));
   metricsPage.addCollector(() => renderPushMetrics(counters, intake.pods));
   metricsPage.addCollector(() => renderDegraded(degraded));
+  const { cells } = options;
+  if (cells !== undefined) metricsPage.addCollector(() => renderCells(cells));
   return createPushServer({
     push: { intake, counters, logger },
     admin: {
@@ -271,6 +304,7 @@ function buildPushServer(
       activatorId: config.activatorName,
       unready: () => health.stopping,
       isDegraded: () => degraded.active,
+      cells: cells === undefined ? undefined : () => viewCells(cells),
     },
   });
 }
@@ -303,6 +337,7 @@ function listenToStore(parts: ActivatorParts): void {
   subscriber.onAssignment((assignment) => {
     hold.assigned(revisions.use(assignment.revision), assignment);
   });
+  if (parts.ranking !== null) followSteals(subscriber, revisions);
   subscriber.onConfig((revision) => void revisions.reread(revision));
   subscriber.onResubscribed(() => void keeper.recover());
 }
@@ -320,11 +355,13 @@ async function open(parts: ActivatorParts): Promise<Listening> {
     await front.listen({ ...config.sharedListen, reusePort: true });
   }
   await pushServer.listen(config.pushListen);
+  const peer = await options.cells?.open();
   // A listening TCP server has an address object; a string is for pipes only.
   const push = pushServer.server.address() as AddressInfo;
   return {
     dataUrl: `http://${hostPort(address, port)}`,
     push: hostPort(push.address, push.port),
+    ...(peer === undefined ? {} : { peer }),
   };
 }
 

@@ -24,6 +24,14 @@ export function mustAwaitContinue(head: RequestHead, replayBytes: number): boole
   return head.expectsContinue || head.contentLength < 0 || head.contentLength > replayBytes;
 }
 
+/**
+ * Under early binding a call may wait in the pod: the sidecar says 100 when the container gets it,
+ * and until then nobody has seen it. Without a body there is nothing to hold back.
+ */
+export function mayWaitInPod(head: RequestHead, config: RevisionConfig | null): boolean {
+  return config?.binding === "early" && head.contentLength !== 0 && head.upgrade === "";
+}
+
 export interface LimitFacts {
   /** Null grants no slot; its zeros are never used. */
   readonly config: RevisionConfig | null;
@@ -43,5 +51,28 @@ export function attemptLimits(facts: LimitFacts): AttemptLimits {
     startMs: config?.responseStartTimeoutMs ?? 0,
     idleMs: config?.idleTimeoutMs ?? 0,
     totalMs: runLimitMs(runMs, endsAt, now),
+  };
+}
+
+export type AttemptPlan = Pick<
+  Attempt,
+  "host" | "port" | "protocol" | "target" | "awaitContinue" | "limits"
+>;
+
+/** All that is the same whoever listens to the attempt. */
+export function planAttempt(
+  address: string,
+  head: RequestHead,
+  facts: LimitFacts & { readonly replayBytes: number; readonly surroundings: Surroundings },
+): AttemptPlan {
+  const { config, replayBytes, surroundings } = facts;
+  const colon = address.lastIndexOf(":");
+  return {
+    host: address.slice(0, colon),
+    port: Number(address.slice(colon + 1)),
+    protocol: attemptProtocol(head, config, surroundings),
+    target: head.target,
+    awaitContinue: mustAwaitContinue(head, replayBytes) || mayWaitInPod(head, config),
+    limits: attemptLimits(facts),
   };
 }

@@ -156,7 +156,7 @@ function optionalAddressOr(fallback: string): Parser<Address | null> {
   return (value) => optionalAddress(value ?? fallback);
 }
 
-function address(fallback: string): Parser<Address> {
+export function address(fallback: string): Parser<Address> {
   return (value) => parseAddress(value === undefined || value === "" ? fallback : value);
 }
 

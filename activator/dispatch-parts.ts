@@ -2,9 +2,11 @@
 import type { Clock } from "../common/clock.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { Exchange } from "../proxy/types.ts";
+import type { CallDesk } from "./call-desk.ts";
 import type { CallerAuth } from "./caller-auth.ts";
 import type { ColdStarts } from "./cold-starts.ts";
 import type { Surroundings } from "./core/forward-headers.ts";
+import type { SpillDesk } from "./spills/spill-desk.ts";
 import type { RequestTimer } from "./core/request-timer.ts";
 import type { Hold } from "./hold.ts";
 import type { StockObserver } from "./stock-autoscaler.ts";
@@ -15,6 +17,8 @@ export interface DispatchParts {
   readonly hold: Hold;
   readonly witness: Witness;
   readonly callerAuth: CallerAuth;
+  /** Where calls get their rank; null where nothing is kept of workflows. */
+  readonly desk: CallDesk | null;
   readonly coldStarts: ColdStarts;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -27,6 +31,8 @@ export interface DispatchParts {
   readonly allowDebug: boolean;
   /** Exchanges that were upgraded and run: they are told when this process stops. */
   readonly upgraded: Set<Exchange>;
+  /** Where requests that find no slot here are weighed against other cells; absent without cells. */
+  readonly spills?: SpillDesk | undefined;
   /** Hears of arrivals and ends for the stock autoscaler; null outside of a cluster. */
   readonly stockObserver: StockObserver | null;
 }
@@ -50,6 +56,8 @@ export function accountRequest(
   if (timer.grantedAt > 0) {
     metrics.observe("route", times.routeMs + times.connectMs);
     metrics.observe("queue", times.queueMs);
+    metrics.observe("connect", times.connectMs);
+    metrics.observe("upstream", times.upstreamMs);
     metrics.observe("execution", end.endedAt - timer.grantedAt);
     metrics.rememberWait(times.queueMs);
   }

@@ -6,29 +6,30 @@
  *      ▲  └─refused──► answer                 │ ├───► answer
  *      └───────────── reroute, repeat ────────┘
  */
-import { isGrpc } from "../common/contracts/grpc.ts";
 import type { RevisionConfig } from "../common/contracts/routing.ts";
 import { REASON_HEADER } from "../common/contracts/headers.ts";
 import type { WireReasonName } from "../common/contracts/wire-reasons.ts";
-import type { Attempt, AttemptEnd, Exchange, RequestHead, ResponseHead } from "../proxy/types.ts";
-import type { Lease } from "../store/types.ts";
-import { attemptLimits, attemptProtocol, mustAwaitContinue } from "./attempt-plan.ts";
-import { platformAnswer } from "./core/answers.ts";
-import type { CallerHeaders } from "./core/caller-headers.ts";
+import type { Attempt, AttemptEnd, RequestHead, ResponseHead } from "../proxy/types.ts";
+import type { CallDetails, Lease } from "../store/types.ts";
+import { planAttempt } from "./attempt-plan.ts";
+import { CallRank } from "./call-rank.ts";
 import { findHeader } from "./core/caller-headers.ts";
-import { WaitClock, callerEndsAt, timeoutReason } from "./core/deadlines.ts";
-import { refusalMessage, retryAfterS } from "./core/explain.ts";
+import type { WaitClock } from "./core/deadlines.ts";
+import { timeoutReason } from "./core/deadlines.ts";
 import { answerHeaders, attemptHeaders, forwardedHeaders } from "./core/forward-headers.ts";
+import type { HopVerdict } from "./core/hop.ts";
 import type { RequestFacts, Verdict } from "./core/retry.ts";
 import { judgeAttempt, mustIntercept } from "./core/retry.ts";
 import { ownHeaders } from "./core/own-headers.ts";
 import { RequestTimer } from "./core/request-timer.ts";
 import type { DispatchParts } from "./dispatch-parts.ts";
 import { accountRequest } from "./dispatch-parts.ts";
+import type { DispatchRequest } from "./dispatch-request.ts";
+import { noteColdStart, requestFacts } from "./dispatch-request.ts";
+import { answerOf, countFailure } from "./dispatch-words.ts";
 import { watchAnswer } from "./follower.ts";
-import type { Follower } from "./follower.ts";
-import type { RevisionMetrics } from "./metrics.ts";
-import type { RevisionEntry } from "./revision-entry.ts";
+import { CellCall, NO_CELLS } from "./spills/cell-call.ts";
+import { clockOf } from "./spills/request-clock.ts";
 import type { Refusal, Ticket, TicketHolder } from "./ticket.ts";
 
 /** Targets that a request remembers to have failed on; the store looks at each in a choice. */
@@ -37,20 +38,6 @@ const MAX_EXCLUDED = 16;
 const FIRST_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 250;
 
-export interface DispatchRequest {
-  readonly exchange: Exchange;
-  readonly entry: RevisionEntry;
-  readonly caller: CallerHeaders;
-  readonly requestId: string;
-  /** Instant of the complete head, ms since the epoch. */
-  readonly receivedAt: number;
-  /** In place of the exchange's, where the container must see another. */
-  readonly head?: RequestHead;
-  /** An asynchronous run: its caller was let in when it was accepted, and it has a limit of its own. */
-  readonly run?: { readonly limitMs: number };
-  readonly follower?: Follower;
-}
-
 export class Dispatch implements TicketHolder {
   readonly #parts: DispatchParts;
   readonly #request: DispatchRequest;
@@ -58,6 +45,8 @@ export class Dispatch implements TicketHolder {
   readonly #forwarded: readonly string[];
   readonly #clock: WaitClock;
   readonly #timer: RequestTimer;
+  readonly #rank: CallRank;
+  readonly #cells: CellCall;
   #ticket: Ticket | undefined;
   #lease: Lease | undefined;
   #excluded: readonly string[] = [];
@@ -77,12 +66,12 @@ export class Dispatch implements TicketHolder {
   constructor(parts: DispatchParts, request: DispatchRequest) {
     this.#parts = parts;
     this.#request = request;
-    this.#clock = new WaitClock(
-      request.receivedAt,
-      callerEndsAt(request.caller, request.receivedAt),
-    );
+    this.#clock = clockOf(request, request.hop);
     this.#timer = new RequestTimer(request.receivedAt);
-    const { head = request.exchange.head } = request;
+    this.#rank = new CallRank(parts.desk);
+    const { head = request.exchange.head, hop, entry } = request;
+    const hasCells = parts.spills !== undefined || hop !== undefined;
+    this.#cells = hasCells ? new CellCall(parts.spills, hop, entry) : NO_CELLS;
     this.#head = head;
     this.#forwarded = forwardedHeaders(head.headers, {
       surroundings: parts.surroundings,
@@ -91,7 +80,13 @@ export class Dispatch implements TicketHolder {
       host: head.host,
       remoteAddress: head.remoteAddress,
       requestId: request.requestId,
+      dropsTenant: parts.desk?.dropsTenant(request.caller, head) === true,
     });
+  }
+
+  /** How the store ranks and weighs it; fixed from its first acquire on. */
+  get call(): CallDetails | undefined {
+    return this.#rank.details;
   }
 
   begin(): void {
@@ -101,9 +96,22 @@ export class Dispatch implements TicketHolder {
   }
 
   admit(config: RevisionConfig): Refusal | null | Promise<Refusal | null> {
-    if (config.auth !== "jwt" || this.#request.run !== undefined) return null;
+    const rank = (): null | Promise<null> =>
+      this.#rank.prepare({ ...this.#request, head: this.#head, config });
+    const checked = this.#cells.check(config) ?? this.#check(config);
+    if (checked instanceof Promise) return checked.then((refusal) => refusal ?? rank());
+    return checked ?? rank();
+  }
+
+  #check(config: RevisionConfig): Refusal | null | Promise<Refusal | null> {
+    const isLetIn = this.#request.run !== undefined || this.#cells.isLetIn;
+    if (config.auth !== "jwt" || isLetIn) return null;
     const authorization = findHeader(this.#request.exchange.head.headers, "authorization");
     return this.#parts.callerAuth.check(authorization, `${config.namespace}/${config.service}`);
+  }
+
+  rejectAfterMs(arrivedAtUs: number): number {
+    return this.#rank.rejectAfterMs(arrivedAtUs);
   }
 
   granted(lease: Lease): void {
@@ -115,6 +123,13 @@ export class Dispatch implements TicketHolder {
     this.#timer.granted(now);
     entry.metrics.count("choices");
     if (exchange.clientGone) return this.#clientGone();
+    this.#cells.commit(exchange, () => this.#committed(lease));
+  }
+
+  #committed(lease: Lease): void {
+    const { entry } = this.#request;
+    // A caller may have left while another cell let the request go.
+    if (this.#lease !== lease) return;
     try {
       this.#forward(lease);
     } catch (error) {
@@ -131,6 +146,39 @@ export class Dispatch implements TicketHolder {
     this.#answer(refusal.reason, refusal);
   }
 
+  prefersElsewhere(): boolean {
+    return this.#cells.prefersElsewhere(this.#clock, this.#parts.clock.now());
+  }
+
+  left(): void {
+    this.#noteWait();
+    this.#arrivedAt = this.#ticket?.arrivedAt ?? 0;
+    this.#forwarding = true;
+    const hasLeft = this.#cells.start({
+      exchange: this.#request.exchange,
+      head: this.#head,
+      forwarded: this.#forwarded,
+      timer: this.#timer,
+      now: () => this.#parts.clock.now(),
+      facts: () => this.#facts(),
+      onAnswer: (status, reason) => this.#responded(status, reason),
+      onEnd: (verdict, end) => this.#hopEnded(verdict, end),
+      wrap: (attempt) => this.#watched(attempt),
+    });
+    if (hasLeft) return;
+    this.#forwarding = false;
+    this.#acquire(0);
+  }
+
+  #hopEnded(verdict: HopVerdict, end: AttemptEnd): void {
+    this.#forwarding = false;
+    if (verdict.delivered) this.#delivered += 1;
+    if (verdict.kind === "over") return this.#over(end);
+    if (verdict.kind === "answer") return this.#answer(verdict.reason);
+    this.#request.entry.metrics.countReroute(`cell-${end.kind}`);
+    this.#again("", verdict.delivered ? "repeat" : "reroute");
+  }
+
   #acquire(pauseMs: number): void {
     this.#ticket = this.#parts.hold.acquire({
       entry: this.#request.entry,
@@ -138,6 +186,7 @@ export class Dispatch implements TicketHolder {
       clock: this.#clock,
       exclude: this.#excluded,
       arrivedAt: this.#arrivedAt,
+      onlyFree: this.#cells.onlyFree,
       pauseMs,
     });
   }
@@ -153,26 +202,24 @@ export class Dispatch implements TicketHolder {
     const { exchange } = this.#request;
     this.#attempts += 1;
     this.#forwarding = true;
+    exchange.forward(this.#watched(this.#cells.framed(this.#attempt(lease))));
+  }
+
+  #watched(attempt: Attempt): Attempt {
     const { follower } = this.#request;
-    const attempt = this.#attempt(lease);
-    exchange.forward(follower === undefined ? attempt : watchAnswer(attempt, follower));
+    return follower === undefined ? attempt : watchAnswer(attempt, follower);
   }
 
   #attempt(lease: Lease): Attempt {
     const { entry, run } = this.#request;
     const { clock, connectMs, replayBytes, surroundings } = this.#parts;
-    const head = this.#head;
-    const { config } = entry;
     const { endsAt } = this.#clock;
-    const colon = lease.address.lastIndexOf(":");
+    const limits = { config: entry.config, connectMs, endsAt, now: clock.now() };
+    const facts = { ...limits, runMs: run?.limitMs, replayBytes, surroundings };
+    const sent = attemptHeaders(this.#forwarded, lease, run?.limitMs);
     return {
-      host: lease.address.slice(0, colon),
-      port: Number(lease.address.slice(colon + 1)),
-      protocol: attemptProtocol(head, config, surroundings),
-      headers: attemptHeaders(this.#forwarded, lease, run?.limitMs),
-      target: head.target,
-      awaitContinue: mustAwaitContinue(head, replayBytes),
-      limits: attemptLimits({ config, connectMs, endsAt, now: clock.now(), runMs: run?.limitMs }),
+      ...planAttempt(lease.address, this.#head, facts),
+      headers: this.#rank.attemptHeaders(sent, lease),
       onConnected: () => this.#timer.connected(clock.now()),
       onResponse: (response) => this.#respond(response),
       onEnd: (end) => this.#attemptEnded(lease, end),
@@ -187,21 +234,13 @@ export class Dispatch implements TicketHolder {
   }
 
   #responded(status: number, reason: string): void {
-    const { exchange, entry, requestId, receivedAt } = this.#request;
+    const { exchange, entry } = this.#request;
     this.#timer.responded(this.#parts.clock.now());
     this.#sidecarReason = reason;
     if (reason !== "") entry.metrics.countError(reason);
     if (status === 101) this.#parts.upgraded.add(exchange);
     if (!this.#cold || this.#lease === undefined) return;
-    this.#parts.coldStarts.note({
-      revision: entry.key,
-      service: entry.metrics.service,
-      requestId,
-      podUid: this.#lease.targetUid,
-      requestAt: receivedAt,
-      dispatchedAt: this.#timer.grantedAt,
-      firstByteAt: this.#timer.respondedAt,
-    });
+    noteColdStart(this.#parts.coldStarts, this.#request, this.#lease, this.#timer);
   }
 
   #attemptEnded(lease: Lease, end: AttemptEnd): void {
@@ -217,24 +256,29 @@ export class Dispatch implements TicketHolder {
     const { entry } = this.#request;
     switch (verdict.next.kind) {
       case "over":
-        if (this.#sidecarReason === "") countFailure(entry.metrics, end);
-        return this.#finish("status" in end ? end.status : 0, end.kind === "client-gone");
+        return this.#over(end);
       case "answer":
         return this.#answer(verdict.next.reason);
       case "reroute":
       case "repeat":
         entry.metrics.countReroute(verdict.evidence === "none" ? end.kind : verdict.evidence);
-        return this.#again(lease, verdict.next.kind);
+        return this.#again(lease.targetUid, verdict.next.kind);
     }
   }
 
-  #again(lease: Lease, how: "reroute" | "repeat"): void {
+  #over(end: AttemptEnd): void {
+    if (this.#sidecarReason === "") countFailure(this.#request.entry.metrics, end);
+    this.#finish("status" in end ? end.status : 0, end.kind === "client-gone");
+  }
+
+  /** `target` failed; empty: another cell did, and it excludes itself. */
+  #again(target: string, how: "reroute" | "repeat"): void {
     const { exchange, entry } = this.#request;
     const now = this.#parts.clock.now();
     if (exchange.clientGone) return this.#finish(0, true);
     if (how === "reroute") this.#clock.charge(now - this.#timer.grantedAt);
-    const isRepeated = this.#excluded.includes(lease.targetUid);
-    this.#excluded = [...this.#excluded.slice(-MAX_EXCLUDED + 1), lease.targetUid];
+    const isRepeated = this.#excluded.includes(target);
+    if (target !== "") this.#excluded = [...this.#excluded.slice(-MAX_EXCLUDED + 1), target];
     if (entry.config !== null && this.#clock.remainingMs(entry.config, now) <= 0) {
       return this.#answer(timeoutReason(this.#clock.phase));
     }
@@ -263,22 +307,12 @@ export class Dispatch implements TicketHolder {
     this.#finish(0, true);
   }
 
-  #answer(reason: WireReasonName, refusal?: Refusal): void {
-    const { exchange, entry, caller, requestId } = this.#request;
-    const answer = platformAnswer({
-      reason,
-      message: messageFor(reason, refusal, entry),
-      requestId,
-      accept: caller.accept,
-      contentType: caller.contentType,
-      retryAfterS: retryAfterS({
-        askedMs: refusal?.reason === "queue_full" ? refusal.retryAfterMs : 0,
-        cold: this.#clock.phase === "starting",
-        startTimeMs: entry.config?.startTimeMs ?? 0,
-        medianWaitMs: entry.metrics.medianWaitMs(),
-      }),
-      headers: this.#ownHeaders(),
-    });
+  #answer(found: WireReasonName, refusal?: Refusal): void {
+    const { exchange, entry } = this.#request;
+    const reason = this.#cells.reasonFor(found);
+    const { phase } = this.#clock;
+    const words = { reason, refusal, phase, headers: this.#ownHeaders() };
+    const answer = answerOf(this.#request, words);
     if (exchange.pristine) exchange.answer(answer);
     else exchange.cut();
     this.#request.follower?.answered(answer);
@@ -291,6 +325,8 @@ export class Dispatch implements TicketHolder {
     const wantsDebug = this.#parts.allowDebug && caller.debug.toLowerCase() === "true";
     const pod = this.#lease?.targetUid ?? "";
     return ownHeaders({
+      more: this.#rank.answerHeaders(wantsDebug, this.#timer),
+      choice: this.#cells.timing,
       requestId,
       cold: this.#cold,
       times: this.#timer.times(),
@@ -299,15 +335,7 @@ export class Dispatch implements TicketHolder {
   }
 
   #facts(): RequestFacts {
-    const { exchange, entry, caller } = this.#request;
-    return {
-      method: exchange.head.method,
-      hasIdempotencyKey: caller.idempotencyKey !== "",
-      retry: entry.config?.retry ?? "never",
-      deliveredAttempts: this.#delivered + 1,
-      replayable: exchange.replayable && exchange.pristine,
-      isGrpc: isGrpc(caller.contentType),
-    };
+    return requestFacts(this.#request, this.#delivered);
   }
 
   #finish(status: number, cancelled: boolean): void {
@@ -317,24 +345,8 @@ export class Dispatch implements TicketHolder {
     const { clock, upgraded, stockObserver } = this.#parts;
     stockObserver?.left(entry.key);
     upgraded.delete(exchange);
+    this.#rank.ended(status, this.#timer, clock.now());
     const end = { status, cancelled, cold: this.#cold, endedAt: clock.now() };
     accountRequest(entry.metrics, this.#timer, end);
   }
-}
-
-function messageFor(
-  reason: WireReasonName,
-  refusal: Refusal | undefined,
-  entry: RevisionEntry,
-): string {
-  if (refusal !== undefined && "message" in refusal) return refusal.message;
-  const failure = refusal?.reason === "activation_failed" ? refusal.failure : null;
-  return refusalMessage({ reason, failure, waitingFor: entry.config?.waitingFor ?? "" });
-}
-
-/** Errors that reached the caller without an answer of ours. */
-function countFailure(metrics: RevisionMetrics, end: AttemptEnd): void {
-  if (end.kind === "cut") metrics.countError("cut");
-  else if (end.kind === "limit") metrics.countError(`${end.limit}_limit`);
-  else if (end.kind === "done" && end.status >= 500) metrics.countError("container_5xx");
 }

@@ -18,12 +18,13 @@ export async function drainActivator(parts: ActivatorParts): Promise<void> {
   await pause(options.config.lameDuckMs);
   // 2. No new connections; a request on an open one is served, and told to close.
   front.stopAccepting();
+  options.cells?.stopAccepting();
   // 3. Nobody knows how long a socket lives, and its client knows how to come back.
   for (const exchange of upgraded) exchange.cut(GOING_AWAY);
   // 4. Waiting requests keep their places: their connections are here. Pods still push here, since
   //    a first ready pod may be what they wait for.
   //    Runs that wait have no connection: another activator takes them at once.
-  const served = Promise.all([front.drained(), parts.runs?.drain()]);
+  const served = Promise.all([front.drained(), options.cells?.drained(), parts.runs?.drain()]);
   await withinMs(served, longestRequestMs(parts));
   await close(parts);
 }
@@ -32,11 +33,13 @@ export async function drainActivator(parts: ActivatorParts): Promise<void> {
 async function close(parts: ActivatorParts): Promise<void> {
   const { front, upstream, pushServer, keeper, intake, returns, revisions, options } = parts;
   await front.close();
+  await options.cells?.close();
   parts.runs?.close();
   upstream.close();
   keeper.stop();
   parts.stockAutoscaler?.stop();
   intake.close();
+  await withinMs(parts.ranking?.log.flush() ?? Promise.resolve(), FAREWELL_MS);
   await withinMs(returns.settled(), FAREWELL_MS);
   const { store, config, logger } = options;
   const leaving = [...revisions.all()].map((entry) =>

@@ -10,18 +10,21 @@ import type { AcquireResult, Lease, RoutingStore } from "../store/types.ts";
 import { timeoutReason } from "./core/deadlines.ts";
 import type { DegradedMode } from "./degraded.ts";
 import type { Returns } from "./returns.ts";
+import { leaseOf } from "./lease-of.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
-import type { HoldRequest, Refusal } from "./ticket.ts";
+import type { HoldRequest, Parting, Refusal } from "./ticket.ts";
 import { Ticket } from "./ticket.ts";
+import { leaveQueue, ticketsToAsk } from "./waiting-tickets.ts";
 
 /** Longest wait of a request for a revision whose configuration never came: no limit is known. */
 const UNCONFIGURED_WAIT_MS = 60_000;
 const FIRST_ASK_MS = 1_000;
 /** A message is lost only with its connection, and then all are asked at once. */
 const MAX_ASK_PAUSE_MS = 8_000;
-const MAX_ASKS_PER_ROUND = 256;
 const FIRST_RETRY_MS = 20;
 const MAX_RETRY_MS = 500;
+/** Node fires a longer timer at once. */
+const LONGEST_TIMER_MS = 2_147_000_000;
 
 export interface HoldOptions {
   readonly store: RoutingStore;
@@ -63,10 +66,10 @@ export class Hold {
   /** A slot was reserved for one of our requests, perhaps before the reply that it must wait. */
   assigned(entry: RevisionEntry | undefined, assignment: Assignment): void {
     if (entry === undefined) return;
-    const { leaseId, targetUid, address, arrivedAt, grantedAt } = assignment;
+    const { leaseId } = assignment;
     const ticket = entry.tickets.get(leaseId);
     if (ticket !== undefined) {
-      this.#grant(ticket, { leaseId, targetUid, address, arrivedAt, grantedAt });
+      this.#grant(ticket, leaseOf(assignment));
     } else if (!entry.leases.has(leaseId)) {
       this.#options.returns.withdraw(entry, leaseId);
     }
@@ -102,20 +105,19 @@ export class Hold {
     }
   }
 
+  /** Another cell may serve a waiting request sooner: its place here is given up for that one. */
+  reconsider(ticket: Ticket): void {
+    if (ticket.leaving || ticket.state !== "waiting") return;
+    if (ticket.holder.prefersElsewhere?.() !== true) return;
+    const { entry } = ticket;
+    if (this.#options.degraded.has(entry)) this.#refuse(ticket, "elsewhere");
+    else this.#giveUp(ticket, "elsewhere");
+  }
+
   /** Asks for tickets whose message may be lost; one answer also tells the phase of all. */
   askDue(entry: RevisionEntry): void {
     if (this.#options.degraded.has(entry)) return;
-    const now = this.#options.clock.now();
-    let left = MAX_ASKS_PER_ROUND;
-    let eldest: Ticket | undefined;
-    for (const ticket of entry.tickets.values()) {
-      if (ticket.state !== "waiting") continue;
-      if (eldest === undefined || ticket.askAt < eldest.askAt) eldest = ticket;
-      if (ticket.askAt > now || left === 0) continue;
-      left -= 1;
-      this.#ask(ticket);
-    }
-    if (eldest !== undefined && left === MAX_ASKS_PER_ROUND) this.#ask(eldest);
+    for (const ticket of ticketsToAsk(entry, this.#options.clock.now())) this.#ask(ticket);
   }
 
   /** After a resubscription: whatever was published meanwhile is lost. */
@@ -131,6 +133,7 @@ export class Hold {
     const { store, activatorId, random, degraded } = this.#options;
     if (degraded.has(ticket.entry)) return this.#sendLocally(ticket);
     ticket.state = "asking";
+    const { call } = ticket.holder;
     store
       .acquireLease({
         revision: ticket.entry.key,
@@ -140,8 +143,9 @@ export class Hold {
         arrivedAt: ticket.arrivedAt,
         // A target that failed is avoided while another is free, but waited for like any other:
         // it may be the only one, and recover.
-        mayWait: ticket.exclude.length === 0,
+        mayWait: ticket.exclude.length === 0 && !ticket.onlyFree,
         random: [random(), random()],
+        ...(call === undefined ? {} : { call }),
       })
       .then(
         (result) => this.#replied(ticket, result),
@@ -171,10 +175,16 @@ export class Hold {
   #sendLocally(ticket: Ticket): void {
     const lease = this.#options.degraded.take(ticket);
     if (lease !== null) return this.#grant(ticket, lease);
+    if (ticket.onlyFree) return this.#refuse(ticket, { reason: "spill_refused" });
     ticket.state = "waiting";
     ticket.hasWaited = true;
-    if (ticket.entry.tickets.size > (ticket.entry.config?.queueDepth ?? 0))
-      this.#refuse(ticket, { reason: "queue_full", retryAfterMs: 0 });
+    if (ticket.entry.tickets.size > (ticket.entry.config?.queueDepth ?? 0)) this.#full(ticket, 0);
+    else this.reconsider(ticket);
+  }
+
+  #full(ticket: Ticket, retryAfterMs: number): void {
+    const leaves = ticket.holder.prefersElsewhere?.() === true;
+    this.#refuse(ticket, leaves ? "elsewhere" : { reason: "queue_full", retryAfterMs });
   }
 
   #replied(ticket: Ticket, result: AcquireResult): void {
@@ -185,14 +195,22 @@ export class Hold {
       return undefined;
     }
     ticket.failures = 0;
+    return this.#settle(ticket, result);
+  }
+
+  #settle(ticket: Ticket, result: AcquireResult): void {
     switch (result.kind) {
       case "leased":
         return this.#grant(ticket, result.lease);
       case "waiting":
-        return this.#wait(ticket, result);
+        this.#wait(ticket, result);
+        return this.reconsider(ticket);
       case "queue-full":
-        return this.#refuse(ticket, { reason: "queue_full", retryAfterMs: result.retryAfterMs });
+        return this.#full(ticket, result.retryAfterMs);
+      case "deadline-unreachable":
+        return this.#refuse(ticket, { reason: "deadline_unreachable" });
       case "no-slot":
+        if (ticket.onlyFree) return this.#refuse(ticket, { reason: "spill_refused" });
         ticket.exclude = [];
         return this.#send(ticket);
       case "unknown-revision":
@@ -210,8 +228,17 @@ export class Hold {
     ticket.arrivedAt = result.arrivedAt;
     ticket.askPauseMs = FIRST_ASK_MS;
     ticket.askAt = this.#options.clock.now() + FIRST_ASK_MS;
+    this.#armRejection(ticket);
     this.#enterPhase(ticket, result.readyTargets);
     this.#failIfHopeless(ticket);
+  }
+
+  #armRejection(ticket: Ticket): void {
+    const afterMs = ticket.holder.rejectAfterMs?.(ticket.arrivedAt) ?? Infinity;
+    if (afterMs > LONGEST_TIMER_MS) return;
+    clearTimeout(ticket.rejectTimer);
+    const tooLate = (): void => this.#giveUp(ticket, { reason: "deadline_unreachable" });
+    ticket.rejectTimer = setTimeout(tooLate, Math.max(0, afterMs));
   }
 
   #enterPhase(ticket: Ticket, readyTargets: number): void {
@@ -250,29 +277,24 @@ export class Hold {
   }
 
   /** Leaves the queue first: a slot that was assigned meanwhile is used, not thrown away. */
-  #giveUp(ticket: Ticket, refusal: Refusal): void {
+  #giveUp(ticket: Ticket, refusal: Parting): void {
     if (ticket.leaving || ticket.state !== "waiting") return;
     ticket.leaving = true;
     const { store, returns } = this.#options;
-    store
-      .cancelTicket(ticket.entry.key, ticket.leaseId)
-      .then((waited) =>
-        waited ? { kind: "gone" as const } : store.askTicket(ticket.entry.key, ticket.leaseId),
-      )
-      .then(
-        (result) => {
-          ticket.leaving = false;
-          if (ticket.state !== "waiting") return;
-          if (result.kind === "leased") this.#grant(ticket, result.lease);
-          else this.#refuse(ticket, refusal);
-        },
-        () => {
-          ticket.leaving = false;
-          if (ticket.state !== "waiting") return;
-          this.#refuse(ticket, refusal);
-          returns.withdraw(ticket.entry, ticket.leaseId);
-        },
-      );
+    leaveQueue(store, ticket).then(
+      (lease) => {
+        ticket.leaving = false;
+        if (ticket.state !== "waiting") return;
+        if (lease === null) this.#refuse(ticket, refusal);
+        else this.#grant(ticket, lease);
+      },
+      () => {
+        ticket.leaving = false;
+        if (ticket.state !== "waiting") return;
+        this.#refuse(ticket, refusal);
+        returns.withdraw(ticket.entry, ticket.leaseId);
+      },
+    );
   }
 
   #ask(ticket: Ticket): void {
@@ -298,6 +320,7 @@ export class Hold {
         return this.#send(ticket);
       case "no-slot":
       case "queue-full":
+      case "deadline-unreachable":
         return undefined;
     }
   }
@@ -335,10 +358,11 @@ export class Hold {
     ticket.holder.granted(lease);
   }
 
-  #refuse(ticket: Ticket, refusal: Refusal): void {
+  #refuse(ticket: Ticket, refusal: Parting): void {
     if (!ticket.isOpen) return;
     this.#abandon(ticket);
-    ticket.holder.refused(refusal);
+    if (refusal === "elsewhere") ticket.holder.left?.();
+    else ticket.holder.refused(refusal);
   }
 
   #abandon(ticket: Ticket): void {
@@ -349,6 +373,7 @@ export class Hold {
   #forget(ticket: Ticket): void {
     clearTimeout(ticket.timer);
     clearTimeout(ticket.retryTimer);
+    clearTimeout(ticket.rejectTimer);
     ticket.clock.stop(this.#options.clock.now());
     ticket.entry.tickets.delete(ticket.leaseId);
   }

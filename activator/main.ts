@@ -1,6 +1,8 @@
 /** The activator process: environment in, parts wired, ports opened, life and end of the process. */
+import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { createLifecycle, stopOnSignals } from "../foundation/lifecycle.ts";
 import type { Lifecycle } from "../foundation/lifecycle.ts";
@@ -8,8 +10,11 @@ import { createLogger } from "../foundation/logger.ts";
 import type { Logger } from "../foundation/logger.ts";
 import { createRunStore } from "../store/run-calls.ts";
 import { createStore } from "../store/store.ts";
+import type { StoreHandle } from "../store/store.ts";
 import type { ActivatorOptions, Listening } from "./activator.ts";
 import { createActivator } from "./activator.ts";
+import { readCellConfig } from "./cell-config.ts";
+import { ActivatorCells } from "./cells.ts";
 import type { ActivatorConfig } from "./config.ts";
 import { createApiReader } from "./api-reader.ts";
 import { withClusterDomain } from "./cluster-domain.ts";
@@ -41,9 +46,11 @@ async function run(): Promise<void> {
     replicas: config.asyncReplicas,
   });
   const { naming, routes } = surroundings(config, logger);
+  const cells = openCells(config, store, logger);
   const activator = await createActivator({
     config,
-    store: store.store,
+    store: cells?.watch(store.store) ?? store.store,
+    cells,
     subscriber: store.subscriber,
     runStore,
     clock: systemClock,
@@ -68,6 +75,18 @@ async function run(): Promise<void> {
   stopOnSignals(lifecycle, (code) => process.exit(code));
   stopWithParent(lifecycle);
   await lifecycle.start();
+}
+
+/** Undefined on a platform of one cell. */
+function openCells(
+  { activatorId }: ActivatorConfig,
+  { store, cells: calls, subscriber }: StoreHandle,
+  logger: Logger,
+): ActivatorCells | undefined {
+  const config = readCellConfig(process.env);
+  if (config.cell === "") return undefined;
+  const random = createRandom(randomInt(2 ** 32));
+  return new ActivatorCells({ config, activatorId, store, calls, subscriber, random, logger });
 }
 
 interface Surroundings {

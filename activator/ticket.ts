@@ -10,7 +10,7 @@
  * A reply that comes late to an abandoned ticket is given back to the store.
  */
 import type { ActivationFailure, RevisionConfig } from "../common/contracts/routing.ts";
-import type { Lease } from "../store/types.ts";
+import type { CallDetails, Lease } from "../store/types.ts";
 import type { WaitClock } from "./core/deadlines.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 
@@ -19,17 +19,32 @@ export type TicketState = "unconfigured" | "asking" | "waiting" | "granted" | "a
 export type Refusal =
   | { readonly reason: "queue_full"; readonly retryAfterMs: number }
   | { readonly reason: "queue_timeout" | "activation_timeout" | "store_unavailable" }
+  /** It asked not to be served too late. */
+  | { readonly reason: "deadline_unreachable" }
   /** Its service was removed while it waited for the revision to become known. */
   | { readonly reason: "no_such_service" }
+  | { readonly reason: "spill_refused" }
+  | { readonly reason: "no_capacity"; readonly message: string }
   | { readonly reason: "unauthenticated" | "forbidden"; readonly message: string }
   | { readonly reason: "activation_failed"; readonly failure: ActivationFailure };
 
-/** Who asked; called exactly once, unless the ticket is cancelled. */
+/** `elsewhere` is no end: a request left the queue here, for the cell that its holder prefers. */
+export type Parting = Refusal | "elsewhere";
+
+/** Who asked; `granted` or `refused` is called exactly once, unless the ticket is cancelled. */
 export interface TicketHolder {
   /** Why its caller may not use the service, null when it may; asked once, before the store is. */
   admit(config: RevisionConfig): Refusal | null | Promise<Refusal | null>;
+  /** How the store ranks and weighs the call; absent for a plain request. Asked after `admit`. */
+  readonly call?: CallDetails | undefined;
+  /** After that time in the store it wants to be refused, since its answer would come too late. */
+  rejectAfterMs?(arrivedAtUs: number): number;
   granted(lease: Lease): void;
   refused(refusal: Refusal): void;
+  /** Asked when no slot is free here; true: it leaves the queue, unless a slot comes first. */
+  prefersElsewhere?(): boolean;
+  /** It has left for where it prefers to be. */
+  left?(): void;
 }
 
 export interface HoldRequest {
@@ -38,6 +53,8 @@ export interface HoldRequest {
   readonly clock: WaitClock;
   readonly exclude: readonly string[];
   readonly arrivedAt: number;
+  /** A free slot or nothing: the request does not wait here. */
+  readonly onlyFree?: boolean;
   /** Before the store is asked; for a target that fails again and again. */
   readonly pauseMs: number;
 }
@@ -50,6 +67,8 @@ export class Ticket {
   readonly clock: WaitClock;
   /** Targets that this request failed on; emptied when no other is free. */
   exclude: readonly string[];
+  /** A free slot or nothing. */
+  readonly onlyFree: boolean;
   state: TicketState = "unconfigured";
   /** Server time in us of the arrival; kept over reroutes, so that the place in the queue is. */
   arrivedAt: number;
@@ -63,6 +82,8 @@ export class Ticket {
   hasWaited = false;
   /** A call that may end the ticket is under way. */
   leaving = false;
+  /** Fires when its answer would come too late for a caller that asked to be refused then. */
+  rejectTimer: NodeJS.Timeout | undefined;
   /** When to ask for a lost assignment, and the pause after that. */
   askAt = 0;
   askPauseMs = 0;
@@ -80,6 +101,7 @@ export class Ticket {
     readonly clock: WaitClock;
     readonly exclude: readonly string[];
     readonly arrivedAt: number;
+    readonly onlyFree?: boolean;
   }) {
     this.entry = options.entry;
     this.leaseId = options.leaseId;
@@ -87,5 +109,6 @@ export class Ticket {
     this.clock = options.clock;
     this.exclude = options.exclude;
     this.arrivedAt = options.arrivedAt;
+    this.onlyFree = options.onlyFree ?? false;
   }
 }

@@ -26,6 +26,8 @@ export interface CellCalls {
   /** A mark that is there as long as the store has lost nothing since its first book. */
   readBooksMark(): Promise<string | null>;
   writeBooksMark(mark: string): Promise<void>;
+  /** Writes it where there is none, and answers the one that is there then. */
+  makeBooksMark(mark: string): Promise<string>;
   /** To every activator of this cell: services whose digest changed, opaque here. */
   publish(message: string): Promise<void>;
 }
@@ -63,6 +65,10 @@ export function createCellCalls(caller: ScriptCaller, keys: Keys): CellCalls {
     readBooksMark: () => caller.command((client) => client.get(keys.booksMark)),
     writeBooksMark: async (mark) => {
       await caller.command((client) => client.set(keys.booksMark, mark));
+    },
+    makeBooksMark: async (mark) => {
+      await caller.command((client) => client.set(keys.booksMark, mark, "NX"));
+      return (await caller.command((client) => client.get(keys.booksMark))) ?? mark;
     },
     publish: async (message) => {
       await caller.command((client) => client.publish(keys.cellsChannel, message));

@@ -20,6 +20,8 @@ export type WaitLimits = Pick<
  */
 export class WaitClock {
   readonly endsAt: number;
+  /** End of the wait as the cell before this one had it left; infinity without one. */
+  readonly #waitEndsAt: number;
   #phase: WaitPhase = "waiting";
   #since: number;
   #running = true;
@@ -27,8 +29,13 @@ export class WaitClock {
   #startingMs = 0;
 
   /** `endsAt`: instant at which the caller gives up, as it said itself; undefined when it did not. */
-  constructor(now: number, endsAt = Number.POSITIVE_INFINITY) {
+  constructor(
+    now: number,
+    endsAt = Number.POSITIVE_INFINITY,
+    waitEndsAt = Number.POSITIVE_INFINITY,
+  ) {
     this.#since = now;
+    this.#waitEndsAt = waitEndsAt;
     this.endsAt = endsAt;
   }
 
@@ -66,7 +73,7 @@ export class WaitClock {
       this.#phase === "waiting"
         ? waitLimitMs(limits) - spent.waitedMs
         : limits.activationTimeoutMs - spent.startingMs;
-    return Math.min(leftMs, this.endsAt - now);
+    return Math.min(leftMs, this.endsAt - now, this.#waitEndsAt - now);
   }
 
   #settle(now: number): void {

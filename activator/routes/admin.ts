@@ -11,6 +11,8 @@ export interface AdminRouteOptions {
   readonly unready: () => string;
   /** The store is away; requests are served all the same. */
   readonly isDegraded: () => boolean;
+  /** What is known of other cells; absent where there are none. */
+  readonly cells?: (() => unknown) | undefined;
 }
 
 export async function adminRoutes(app: FastifyInstance, options: AdminRouteOptions): Promise<void> {
@@ -27,6 +29,9 @@ export async function adminRoutes(app: FastifyInstance, options: AdminRouteOptio
   app.get("/metrics", async (_request, reply) => {
     return reply.type(metricsPage.contentType).send(await metricsPage.render());
   });
+
+  const { cells } = options;
+  if (cells !== undefined) app.get("/v1/cells", async () => cells());
 
   app.get("/v1/waiting", async () => ({
     activatorId,

@@ -25,7 +25,7 @@ import { KEPT_MS, MOST_BODY_BYTES, withoutHeaders } from "../core/run-answer.ts"
 import type { AddressGuard } from "../core/webhook-address.ts";
 import { checkWebhookUrl } from "../core/webhook-address.ts";
 import type { DispatchParts } from "../dispatch-parts.ts";
-import type { DispatchRequest } from "../dispatch.ts";
+import type { DispatchRequest } from "../dispatch-request.ts";
 import type { RevisionEntry } from "../revision-entry.ts";
 import type { Revisions } from "../revisions.ts";
 import { AnswerCopy } from "./answer-copy.ts";

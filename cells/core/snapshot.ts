@@ -100,6 +100,10 @@ export class Snapshot {
     return this.#cells.get(cell)?.services.get(service)?.digest ?? null;
   }
 
+  digestsOf(cell: string): readonly ServiceDigest[] {
+    return [...(this.#cells.get(cell)?.services.values() ?? [])].map(({ digest }) => digest);
+  }
+
   isFresh(cell: string, now: number): boolean {
     return this.#cells.get(cell)?.isFresh(now) ?? false;
   }

@@ -25,6 +25,8 @@ export const RETURN_HEADER = "pilotlight-return";
 export const HOP_HEADER = "pilotlight-hop";
 export const SPILL_HEADER = "pilotlight-spill";
 export const TENANT_HEADER = "pilotlight-tenant";
+/** On a hop between cells: what is left, `wait=<ms>[, deadline=<ms>]`; never a clock time. */
+export const REMAINING_HEADER = "pilotlight-remaining";
 
 /** On answers made by the platform: the reason word of `wire-reasons.ts`. */
 export const REASON_HEADER = "pilotlight-reason";
@@ -86,6 +88,7 @@ export const INTERNAL_HEADERS: ReadonlySet<string> = new Set([
   HOP_HEADER,
   SPILL_HEADER,
   TENANT_HEADER,
+  REMAINING_HEADER,
   RUN_LIMIT_HEADER,
 ]);
 

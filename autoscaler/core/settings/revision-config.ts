@@ -52,6 +52,7 @@ export function toRevisionConfig(
     failure: facts.failure,
     waitingFor: facts.waitingFor,
     startTimeMs: facts.startTimeMs,
+    regions: settings.regions.join(","),
     ...(settings.async === "enabled"
       ? {
           async: {

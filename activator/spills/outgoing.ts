@@ -1,0 +1,51 @@
+/** The way of one request to other cells: looked for when no slot is free here, taken once or more. */
+import type { Attempt } from "../../proxy/types.ts";
+import type { WaitClock } from "../core/deadlines.ts";
+import type { RevisionEntry } from "../revision-entry.ts";
+import type { SpillDesk } from "./spill-desk.ts";
+import { Tries } from "./spill-desk.ts";
+import { Spill } from "./spill.ts";
+import type { SpilledRequest, SpillPlan } from "./spill.ts";
+
+export class Outgoing {
+  readonly #desk: SpillDesk;
+  readonly #entry: RevisionEntry;
+  readonly #tries = new Tries();
+  #plan: SpillPlan | null = null;
+  #words = "";
+
+  constructor(desk: SpillDesk, entry: RevisionEntry) {
+    this.#desk = desk;
+    this.#entry = entry;
+  }
+
+  /** Another cell is the better choice at this moment. */
+  find(clock: WaitClock, at: number): boolean {
+    const { config } = this.#entry;
+    if (config === null) return false;
+    const found = this.#desk.find({
+      entry: this.#entry,
+      config,
+      clock,
+      at,
+      tries: this.#tries,
+    });
+    this.#plan = found.plan;
+    this.#words = found.words;
+    return found.plan !== null;
+  }
+
+  /** For `Server-Timing` of a request that stayed; empty when nobody was asked. */
+  get timing(): string {
+    return this.#words === "" ? "" : `choice;desc="${this.#words}"`;
+  }
+
+  /** False: nothing was found, and nothing was started. */
+  start(request: SpilledRequest, wrap: (attempt: Attempt) => Attempt): boolean {
+    const plan = this.#plan;
+    this.#plan = null;
+    if (plan === null) return false;
+    new Spill(plan, request).start(wrap);
+    return true;
+  }
+}

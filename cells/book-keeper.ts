@@ -1,0 +1,124 @@
+/**
+ * The books of services whose home is this cell: takes what cells say they hold, grants what is
+ * free, and grants nothing before it has heard those who may hold something it does not know of.
+ *
+ * The mark in the store is there as long as nothing was lost. It names the cells that told all they
+ * hold since it was made; until all have, any of them may hold pods of a book that looks empty.
+ */
+import { randomBytes } from "node:crypto";
+import type { ControlReply, ControlRequest } from "../common/contracts/cells.ts";
+import type { Logger } from "../foundation/logger.ts";
+import type { CellCalls, ServiceKey } from "../store/cell-calls.ts";
+import type { CellDirectory } from "./directory.ts";
+
+type ShareRequest = Extract<ControlRequest, { kind: "share" }>;
+type ShareReply = Extract<ControlReply, { kind: "granted" }>;
+
+export interface BookKeeperOptions {
+  readonly calls: CellCalls;
+  readonly directory: CellDirectory;
+  readonly logger: Logger;
+  /** Cells that can be reached now, so that they answer when asked. */
+  readonly reachable: () => ReadonlySet<string>;
+  /** Asks every cell what it holds of a service. */
+  readonly askAll: (service: string) => void;
+}
+
+interface Mark {
+  readonly id: string;
+  /** Cells that told all they hold. */
+  readonly told: readonly string[];
+  /** Cells that an operator declared lost, and that told nothing since. */
+  readonly lost: readonly string[];
+}
+
+/** In front of the name of a lost cell, in the text of the mark. */
+const LOST = "!";
+
+export class BookKeeper {
+  readonly #options: BookKeeperOptions;
+
+  constructor(options: BookKeeperOptions) {
+    this.#options = options;
+  }
+
+  async settle(cell: string, request: ShareRequest): Promise<ShareReply> {
+    const { calls, logger, askAll } = this.#options;
+    const { id, service, number, holds, wants, max } = request;
+    try {
+      const mark = await this.#mark();
+      const reply = await calls.settleShare(service as ServiceKey, {
+        cell,
+        number,
+        holds,
+        wants,
+        max,
+        mustHear: this.#mustHear(mark, request.movedFrom !== ""),
+      });
+      if (reply.kind === "hearing") askAll(service);
+      const { kind: outcome, share, numberOnRecord, unheard } = reply;
+      return { kind: "granted", id, outcome, share, numberOnRecord, unheard, mark: mark.id };
+    } catch (error) {
+      logger.debug("share not settled", { cell, service, error });
+      const nothing = { share: holds, numberOnRecord: number, unheard: [], mark: "" };
+      return { kind: "granted", id, outcome: "failed", ...nothing };
+    }
+  }
+
+  /** A cell has told all it holds in books of this cell. */
+  async told(cell: string, mark: string): Promise<void> {
+    const present = await this.#mark();
+    if (present.id !== mark || present.told.includes(cell)) return;
+    const lost = present.lost.filter((name) => name !== cell);
+    await this.#write({ id: mark, told: [...present.told, cell], lost });
+  }
+
+  /** Declares a cell lost in every book kept here; answers the pods that it held. */
+  async forget(cell: string): Promise<number> {
+    const { calls, logger } = this.#options;
+    const services = await calls.listBooks();
+    const held = await Promise.all(services.map((service) => calls.forgetCell(service, cell)));
+    const mark = await this.#mark();
+    const told = mark.told.filter((name) => name !== cell);
+    const lost = [...mark.lost.filter((name) => name !== cell), cell];
+    await this.#write({ id: mark.id, told, lost });
+    const pods = held.reduce((sum, count) => sum + count, 0);
+    logger.warn("cell declared lost", { cell, pods, services: services.length });
+    return pods;
+  }
+
+  /** Of whom a book must know something before it grants anything. */
+  #mustHear(mark: Mark, moved: boolean): readonly string[] {
+    const reachable = this.#options.reachable();
+    const known = this.#options.directory
+      .all()
+      .map(({ name }) => name)
+      .filter((name) => reachable.has(name) || !mark.lost.includes(name));
+    const isWhole = known.every((name) => mark.told.includes(name));
+    if (!isWhole || moved) return known;
+    // A service may have moved here from another home, and the others still hold what that granted.
+    return known.filter((name) => reachable.has(name));
+  }
+
+  /** Made anew where the store has lost it, and then nobody has told anything yet. */
+  async #mark(): Promise<Mark> {
+    const { calls } = this.#options;
+    const text = await calls.readBooksMark();
+    return parseMark(text ?? (await calls.makeBooksMark(randomBytes(6).toString("hex"))));
+  }
+
+  #write({ id, told, lost }: Mark): Promise<void> {
+    const words = [id, ...told, ...lost.map((name) => `${LOST}${name}`)];
+    return this.#options.calls.writeBooksMark(words.join(" "));
+  }
+}
+
+function parseMark(text: string): Mark {
+  const [id = "", ...words] = text.split(" ");
+  const isLost = (word: string): boolean => word.startsWith(LOST);
+  return {
+    id,
+    told: words.filter((word) => !isLost(word)),
+    lost: words.filter((word) => isLost(word)).map((word) => word.slice(LOST.length)),
+  };
+}
