@@ -14,6 +14,8 @@ export const HISTOGRAMS = [
   ["route", "pilotlight_run_route_time_ms", "From the request head to the head sent to the pod."],
   ["queue", "pilotlight_run_queue_time_ms", "Waiting for a slot while pods existed."],
   ["coldStart", "pilotlight_run_coldstart_time_ms", "Waiting for a first pod, of those that did."],
+  ["connect", "pilotlight_run_connect_time_ms", "From the grant of a slot to a connection."],
+  ["upstream", "pilotlight_run_upstream_time_ms", "From the connection to the answer's head."],
   ["execution", "pilotlight_run_execution_time_ms", "From the grant of a slot to the end."],
   ["response", "pilotlight_run_response_time_ms", "From the request head to the end."],
 ] as const;

@@ -48,7 +48,7 @@ export type ControlReply =
       readonly completeSince?: number;
     }
   | {
-      readonly kind: "share";
+      readonly kind: "granted";
       readonly id: number;
       readonly outcome: "ok" | "old" | "hearing" | "failed";
       readonly share: number;
