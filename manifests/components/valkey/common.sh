@@ -18,14 +18,24 @@ sentinel() {
     timeout 2 valkey-cli --no-auth-warning --user internal -h "$host" -p "$SENTINEL_PORT" --raw "$@" 2>/dev/null
 }
 
-# The primary that some other Sentinel names, or nothing.
+# The primary that some other Sentinel names, or nothing. Where one cannot be reached in time, that
+# is no answer, and it is asked again: whoever takes silence for a first start leads an empty set.
 known_primary() {
-  for peer in $PEERS; do
-    [ "$peer" = "$SELF" ] && continue
-    found=$(sentinel "$peer" sentinel get-master-addr-by-name "$NAME" | head -n 1) || continue
-    case $found in ''|ERR*|NO*) continue ;; esac
-    echo "$found"
-    return
+  rounds=0
+  while [ "$rounds" -lt 8 ]; do
+    rounds=$((rounds + 1))
+    silent=
+    for peer in $PEERS; do
+      [ "$peer" = "$SELF" ] && continue
+      status=0
+      answer=$(sentinel "$peer" sentinel get-master-addr-by-name "$NAME") || status=$?
+      [ "$status" -eq 124 ] && silent=yes
+      found=$(echo "$answer" | head -n 1)
+      case $found in '' | *' '*) continue ;; esac
+      echo "$found"
+      return
+    done
+    [ -n "$silent" ] || return 0
   done
 }
 

@@ -21,7 +21,7 @@ sentinel monitor $NAME $primary $PORT 2
 sentinel auth-user $NAME internal
 sentinel auth-pass $NAME $INTERNAL_PASSWORD
 sentinel down-after-milliseconds $NAME 2000
-sentinel failover-timeout $NAME 10000
+sentinel failover-timeout $NAME 5000
 sentinel parallel-syncs $NAME 2
 sentinel sentinel-user internal
 sentinel sentinel-pass $INTERNAL_PASSWORD

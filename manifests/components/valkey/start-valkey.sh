@@ -3,18 +3,20 @@
 . "$(dirname "$0")/common.sh"
 
 primary=$(known_primary)
-if [ "$primary" = "$SELF" ]; then
-  # We come back empty: whoever holds a copy must lead, or the copies are wiped with us.
-  for peer in $PEERS; do
-    [ "$peer" = "$SELF" ] || sentinel "$peer" sentinel failover "$NAME" >/dev/null && break
-  done
-  waited=0
-  while [ "$waited" -lt 15 ] && [ "$primary" = "$SELF" ]; do
-    sleep 1
-    waited=$((waited + 1))
-    primary=$(known_primary)
-  done
-fi
+# We come back empty: whoever holds a copy must lead, or the copies are wiped with us.
+tries=0
+while [ "$primary" = "$SELF" ] && [ "$tries" -lt 30 ]; do
+  # One order at a time: two Sentinels that act at once undo each other.
+  if [ $((tries % 10)) -eq 0 ]; then
+    for peer in $PEERS; do
+      [ "$peer" = "$SELF" ] && continue
+      [ "$(sentinel "$peer" sentinel failover "$NAME")" = OK ] && break
+    done
+  fi
+  tries=$((tries + 1))
+  sleep 1
+  primary=$(known_primary)
+done
 [ -n "$primary" ] || primary=$(first_peer)
 
 umask 077

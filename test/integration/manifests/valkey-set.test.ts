@@ -20,7 +20,7 @@ const NETWORK = `127.0.${20 + (process.pid % 200)}`;
 const PEERS = [1, 2, 3].map((index) => `${NETWORK}.${200 + index}`);
 const PASSWORD = "for-the-platform";
 const INTERNAL = "among-themselves";
-const LONG = { timeoutMs: 30_000, everyMs: 50 };
+const LONG = { timeoutMs: 60_000, everyMs: 100 };
 
 let folder: string;
 let port: number;
@@ -81,6 +81,19 @@ async function primary(): Promise<string> {
   return String((answer as string[] | null)?.[0] ?? "");
 }
 
+/** Every Sentinel knows the others and both replicas; they ask the primary each 10 s. */
+async function isSettled(): Promise<boolean> {
+  for (const peer of PEERS) {
+    const sentinel = connectSentinel(peer);
+    for (const of of ["sentinels", "replicas"]) {
+      const known = await sentinel.call("sentinel", of, "pilotlight");
+      if (!Array.isArray(known) || known.length !== 2) return false;
+      if (JSON.stringify(known).includes("s_down")) return false;
+    }
+  }
+  return true;
+}
+
 async function replicasOf(host: string): Promise<number> {
   const info = await connect(host, { username: "internal", password: INTERNAL }).info(
     "replication",
@@ -101,7 +114,8 @@ beforeAll(async () => {
   store = createStore({ url, prefix: "pl", timeoutMs: 2_000 });
   await eventually(async () => (await replicasOf(PEERS[0] ?? "")) === 2, LONG);
   await eventually(() => store.ready().then(() => true), LONG);
-});
+  await eventually(isSettled, LONG);
+}, 180_000);
 afterAll(async () => {
   await store.close();
   for (const connection of connections) connection.disconnect();
@@ -145,15 +159,15 @@ describe("the Valkey of the manifests", () => {
     rmSync(join(folder, `valkey-${leader}`), { recursive: true, force: true });
     start("valkey", leader);
     await eventually(async () => (await primary()) !== leader, LONG);
-    const next = await primary();
-    await eventually(async () => (await replicasOf(next)) === 2, LONG);
+    await eventually(async () => (await replicasOf(await primary())) === 2, LONG);
+    await eventually(isSettled, LONG);
     await eventually(() => store.store.readRevision("default/echo-00001"), LONG);
-  });
+  }, 180_000);
 
   it("promotes a replica when the primary is gone for good", async () => {
     const leader = await primary();
     await kill(`valkey ${leader}`);
     await eventually(async () => (await primary()) !== leader, LONG);
     await eventually(() => store.store.readRevision("default/echo-00001"), LONG);
-  });
+  }, 120_000);
 });
