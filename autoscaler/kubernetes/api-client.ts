@@ -26,11 +26,13 @@ export interface ApiClient {
   write<T>(call: ApiCall): Promise<T>;
   /** The body of a watch as it comes; rejects when the head is not a 200. */
   open(path: string, signal: AbortSignal): Promise<IncomingMessage>;
+  /** The network may have died without a word: the next calls use new connections. */
+  renewConnections(): void;
   close(): void;
 }
 
 /** Of one call; a page of a list is the largest there is. */
-const CALL_TIMEOUT_MS = 15_000;
+const CALL_TIMEOUT_MS = 10_000;
 const MAX_REPLY_BYTES = 256 * 1024 * 1024;
 /** Of a refusal, only the beginning is worth showing. */
 const MAX_FAULT_BYTES = 64 * 1024;
@@ -46,15 +48,10 @@ export function createApiClient(access: ApiAccess): ApiClient {
     call: ApiCall,
     how: { readonly agent: HttpAgent; readonly signal: AbortSignal },
   ): Promise<IncomingMessage> => {
-    const { headers, ...tls } = await access.options();
+    const { headers: proof, ...tls } = await access.options();
     const body = call.body === undefined ? "" : JSON.stringify(call.body);
-    const options: RequestOptions = {
-      ...tls,
-      agent: how.agent,
-      signal: how.signal,
-      method: call.method,
-      headers: { ...headers, accept: "application/json", ...bodyHeaders(call, body) },
-    };
+    const headers = { ...proof, accept: "application/json", ...bodyHeaders(call, body) };
+    const options = { ...tls, ...how, method: call.method, headers };
     return exchange(new URL(call.path, access.url), options, body);
   };
 
@@ -66,6 +63,7 @@ export function createApiClient(access: ApiAccess): ApiClient {
       if (isGood(answer)) return JSON.parse(text) as T;
       throw refusal(request, answer, text);
     } catch (error) {
+      if (signal.aborted) dropIdle(agent);
       throw asApiError(request, error);
     }
   };
@@ -83,11 +81,18 @@ export function createApiClient(access: ApiAccess): ApiClient {
         throw asApiError(request, error);
       }
     },
+    renewConnections: () => dropIdle(agent),
     close: () => {
       agent.destroy();
       watchAgent.destroy();
     },
   };
+}
+
+function dropIdle(agent: HttpAgent): void {
+  for (const sockets of Object.values(agent.freeSockets)) {
+    for (const socket of sockets ?? []) socket.destroy();
+  }
 }
 
 /** Status of an answer that was an error; 0 where none came. */

@@ -130,7 +130,7 @@ export class Collection<T extends KubeObject> {
   }
 
   async #run(): Promise<void> {
-    const { logger, name, clock } = this.#options;
+    const { logger, name, clock, client } = this.#options;
     let isWhole = false;
     while (!this.#isStopped()) {
       try {
@@ -146,6 +146,8 @@ export class Collection<T extends KubeObject> {
         this.#failures += 1;
         this.#failuresInARow += 1;
         logger.warn("watch broke", { resource: name, error: errorText(error) });
+        // What silenced or slowed this connection may have done the same to the idle ones.
+        client.renewConnections();
       }
       if (!isWhole) await this.#pause();
     }
