@@ -34,8 +34,9 @@ export class AttemptClock {
   /** The response head is here: the start limit is over, silence counts from now. */
   began(): void {
     this.#phase = "flowing";
+    if (this.#limits.idleMs <= 0) return;
     this.#activeAt = performance.now();
-    if (this.#limits.idleMs > 0) this.#arm(this.#activeAt);
+    this.#arm(this.#activeAt);
   }
 
   /** Bytes moved in either direction. */

@@ -1,6 +1,6 @@
 /**
  * Strict reader of the chunked coding (RFC 9112 7.1): sizes, extensions (skipped), data, trailers.
- * Fed with whatever arrived; keeps only a partial line between calls.
+ * Fed with whatever arrived, which it may rearrange; keeps only a partial line between calls.
  */
 import { MalformedMessage, readHeaderLines } from "./head-lines.ts";
 import { HeldBytes } from "./held-bytes.ts";
@@ -8,6 +8,8 @@ import { HeldBytes } from "./held-bytes.ts";
 /** Longest line of size and extensions, and longest trailer block. Both far above real use. */
 const MAX_SIZE_LINE_BYTES = 4_096;
 const MAX_TRAILER_BYTES = 65_536;
+/** Data up to this size is moved to join what stands before it; a token of a stream is far below. */
+const MAX_MOVED_BYTES = 1_024;
 /** Hex digits of the largest size that a double holds exactly. */
 const MAX_SIZE_DIGITS = 13;
 /** Servers are known to pad sizes with blanks, and nothing follows from it. */
@@ -31,6 +33,9 @@ export class ChunkedReader {
   #left = 0;
   #held = new HeldBytes();
   #trailers: readonly string[] = [];
+  /** Data of this read that was not given yet; 0 as its end for none. */
+  #runStart = 0;
+  #runEnd = 0;
   readonly #events: ChunkedEvents;
   readonly #sizeLine: RegExp;
 
@@ -50,7 +55,11 @@ export class ChunkedReader {
   /** Reads on from `start`; returns where it stopped, before `bytes.length` only when done. */
   read(bytes: Buffer, start: number): number {
     let at = start;
-    while (at < bytes.length && this.#state !== "done") at = this.#step(bytes, at);
+    try {
+      while (at < bytes.length && this.#state !== "done") at = this.#step(bytes, at);
+    } finally {
+      this.#giveRun(bytes);
+    }
     return at;
   }
 
@@ -104,8 +113,21 @@ export class ChunkedReader {
     const end = Math.min(bytes.length, at + this.#left);
     this.#left -= end - at;
     if (this.#left === 0) this.#state = "data-end";
-    this.#events.onChunkedData(bytes.subarray(at, end));
+    const isSmall = end - at <= MAX_MOVED_BYTES;
+    if (!isSmall) this.#giveRun(bytes);
+    if (this.#runEnd === 0) this.#runStart = at;
+    else bytes.copyWithin(this.#runEnd, at, end);
+    this.#runEnd = (this.#runEnd === 0 ? at : this.#runEnd) + end - at;
+    if (!isSmall) this.#giveRun(bytes);
     return end;
+  }
+
+  /** Small pieces are moved together within what arrived, over the framing between them. */
+  #giveRun(bytes: Buffer): void {
+    const [start, end] = [this.#runStart, this.#runEnd];
+    if (end === 0) return;
+    this.#runEnd = 0;
+    this.#events.onChunkedData(bytes.subarray(start, end));
   }
 
   #readDataEnd(bytes: Buffer, at: number): number {

@@ -4,6 +4,7 @@
  * place. Apart because both processes edit headers and neither may rebuild objects per request.
  */
 import { HOP_BY_HOP_HEADERS } from "../common/contracts/headers.ts";
+import { headerNames } from "../common/header-names.ts";
 
 const NOTHING: readonly string[] = [];
 
@@ -12,16 +13,11 @@ export function isHeaderName(name: string, lower: string): boolean {
   return name.length === lower.length && (name === lower || name.toLowerCase() === lower);
 }
 
-/** Lengths of the hop-by-hop names as bits: most headers are told apart without their letters. */
-const HOP_BY_HOP_LENGTHS = [...HOP_BY_HOP_HEADERS].reduce(
-  (bits, name) => bits | (1 << name.length),
-  0,
-);
+const HOP_BY_HOP = headerNames(HOP_BY_HOP_HEADERS);
 
 /** Whether the header is hop-by-hop by its name alone (`Connection` may list others). */
 export function isHopByHop(name: string): boolean {
-  const isCandidate = name.length < 32 && (HOP_BY_HOP_LENGTHS & (1 << name.length)) !== 0;
-  return isCandidate && HOP_BY_HOP_HEADERS.has(name.toLowerCase());
+  return HOP_BY_HOP.has(name);
 }
 
 /** First value of the header, undefined when it is not there. */
@@ -96,14 +92,20 @@ export function appendForwardedFor(headers: readonly string[], address: string):
 /** The list without hop-by-hop headers, those named by `Connection` included (RFC 9110 7.6.1). */
 export function withoutHopByHop(headers: readonly string[]): string[] {
   const named = connectionTokens(headers);
+  const namesMore = namesHeaders(named);
   const kept: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? "";
     if (isHopByHop(name)) continue;
-    if (named.length > 0 && named.includes(name.toLowerCase())) continue;
+    if (namesMore && named.includes(name.toLowerCase())) continue;
     kept.push(name, headers[i + 1] ?? "");
   }
   return kept;
+}
+
+/** `keep-alive` and `close` speak of the connection; the header `Keep-Alive` goes anyway. */
+function namesHeaders(tokens: readonly string[]): boolean {
+  return tokens.some((token) => token !== "close" && token !== "keep-alive");
 }
 
 /** Fields that would change framing or routing if a peer merged them into the head (RFC 9110 6.5.1). */
@@ -120,10 +122,22 @@ export function connectionTokens(headers: readonly string[]): readonly string[] 
   return headerTokens(headers, "connection");
 }
 
+/** What `Connection` says as a rule, taken apart already. */
+const COMMON_TOKENS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["keep-alive", ["keep-alive"]],
+  ["Keep-Alive", ["keep-alive"]],
+  ["close", ["close"]],
+]);
+
 /** Lower-case, trimmed, non-empty elements of a comma-separated header. */
 export function headerTokens(headers: readonly string[], lowerName: string): readonly string[] {
   const values = getHeaderValues(headers, lowerName);
-  if (values.length === 0) return NOTHING;
+  const [first] = values;
+  if (first === undefined) return NOTHING;
+  if (values.length === 1) {
+    const known = COMMON_TOKENS.get(first);
+    if (known !== undefined) return known;
+  }
   return values
     .join(",")
     .toLowerCase()

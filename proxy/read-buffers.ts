@@ -23,6 +23,8 @@ export class ReadBuffer {
   #bytes: Buffer = Buffer.allocUnsafeSlow(SMALL_BYTES);
   #isLent = false;
   #isLarge = false;
+  /** A connection that once brought much does so again. */
+  #wasLarge = false;
 
   /** For the next read. */
   get bytes(): Buffer {
@@ -33,8 +35,9 @@ export class ReadBuffer {
   filled(count: number): void {
     if (count < this.#bytes.length || this.#isLarge) return;
     // A lent buffer stays with whoever writes it; the next read goes elsewhere.
-    if (count < MEDIUM_BYTES) this.#replace(take(spareMedium, MEDIUM_BYTES), false);
-    else if (largeInUse < MAX_LARGE) this.#replace(take(spareLarge, LARGE_BYTES), true);
+    const isBulk = this.#wasLarge || count === MEDIUM_BYTES;
+    if (isBulk && largeInUse < MAX_LARGE) this.#replace(take(spareLarge, LARGE_BYTES), true);
+    else if (count < MEDIUM_BYTES) this.#replace(take(spareMedium, MEDIUM_BYTES), false);
   }
 
   /** Someone still writes from this buffer: nothing is read into it until `returned`. */
@@ -65,6 +68,7 @@ export class ReadBuffer {
     this.release();
     if (isLarge) largeInUse += 1;
     this.#isLarge = isLarge;
+    this.#wasLarge ||= isLarge;
     this.#bytes = bytes;
     this.#isLent = false;
   }

@@ -30,6 +30,18 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   return new PooledUpstream(options);
 }
 
+/** What tells connections apart. */
+type Way = Pick<UpstreamRequest, "host" | "port" | "localAddress" | "dialer">;
+
+function isSameWay(one: Way, other: Way): boolean {
+  return (
+    one.host === other.host &&
+    one.port === other.port &&
+    one.localAddress === other.localAddress &&
+    one.dialer === other.dialer
+  );
+}
+
 class PooledUpstream implements Upstream, ConnectionOwner {
   #options: UpstreamOptions;
   /** Idle connections, the most recently used last. */
@@ -38,6 +50,7 @@ class PooledUpstream implements Upstream, ConnectionOwner {
   #isClosed = false;
   #h2c: H2cUpstream;
   #sweeper: NodeJS.Timeout | undefined;
+  #lastKeyed: { readonly request: Way; readonly key: string } | undefined;
 
   constructor(options: UpstreamOptions) {
     this.#options = options;
@@ -53,11 +66,20 @@ class PooledUpstream implements Upstream, ConnectionOwner {
   }
 
   open(request: UpstreamRequest): UpstreamStream {
-    const plain = `${request.host}:${request.port}:${request.localAddress}`;
-    const { dialer } = request;
-    const key = dialer === undefined ? plain : `${plain}:${dialer.key}`;
+    const key = this.#keyOf(request);
     if (request.protocol === "h2c") return this.#h2c.open(key, request);
     return this.#take(key) ?? new UpstreamConnection(key, request, this);
+  }
+
+  /** The last key again where the request goes the same way, as all of a sidecar do. */
+  #keyOf(request: UpstreamRequest): string {
+    const last = this.#lastKeyed;
+    if (last !== undefined && isSameWay(last.request, request)) return last.key;
+    const { host, port, localAddress, dialer } = request;
+    const plain = `${host}:${port}:${localAddress}`;
+    const key = dialer === undefined ? plain : `${plain}:${dialer.key}`;
+    this.#lastKeyed = { request: { host, port, localAddress, ...(dialer && { dialer }) }, key };
+    return key;
   }
 
   close(): void {

@@ -8,7 +8,7 @@
 import { REASON_HEADER } from "../common/contracts/headers.ts";
 import type { WireReasonName } from "../common/contracts/wire-reasons.ts";
 import { WIRE_REASONS } from "../common/contracts/wire-reasons.ts";
-import { withoutHeaders, withoutHopByHop } from "../proxy/headers.ts";
+import { hasHeader, withoutHeaders, withoutHopByHop } from "../proxy/headers.ts";
 import type {
   AttemptEnd,
   AttemptLimits,
@@ -309,5 +309,6 @@ export class Flow implements OpenFlow, Entrant {
 
 /** An answer of the container is its own, but for hop-by-hop headers and our reason word. */
 function clientHeaders(head: ResponseHead): readonly string[] {
-  return withoutHeaders(withoutHopByHop(head.headers), REASON_ONLY);
+  const headers = withoutHopByHop(head.headers);
+  return hasHeader(headers, REASON_HEADER) ? withoutHeaders(headers, REASON_ONLY) : headers;
 }

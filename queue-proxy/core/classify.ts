@@ -21,6 +21,7 @@ import {
   TARGET_UID_HEADER,
   TENANT_HEADER,
 } from "../../common/contracts/headers.ts";
+import { HeaderNames } from "../../common/header-names.ts";
 import { WORKFLOW_DEADLINE_HEADER } from "../../common/contracts/workflow-headers.ts";
 
 /** The headers that decide what happens to a request; absent ones are undefined. */
@@ -44,7 +45,7 @@ export interface Marks {
   accept?: string;
 }
 
-const MARK_OF_HEADER: ReadonlyMap<string, keyof Marks> = new Map([
+const MARK_OF_HEADER = new HeaderNames<keyof Marks>([
   ["user-agent", "userAgent"],
   [NETWORK_PROBE_HEADER, "networkProbe"],
   [NETWORK_HASH_HEADER, "networkHash"],
@@ -64,18 +65,11 @@ const MARK_OF_HEADER: ReadonlyMap<string, keyof Marks> = new Map([
   ["accept", "accept"],
 ]);
 
-/** Most headers differ from all of these by their length alone, which costs nothing to see. */
-const HAS_LENGTH: readonly boolean[] = Array.from({ length: 64 }, (_, length) =>
-  [...MARK_OF_HEADER.keys()].some((name) => name.length === length),
-);
-
 /** First value of each deciding header; repeated ones count once, as in Go's `Header.Get`. */
 export function readMarks(headers: readonly string[]): Marks {
   const marks: Marks = {};
   for (let index = 0; index + 1 < headers.length; index += 2) {
-    const header = headers[index] ?? "";
-    if (HAS_LENGTH[header.length] !== true) continue;
-    const name = MARK_OF_HEADER.get(header.toLowerCase());
+    const name = MARK_OF_HEADER.get(headers[index] ?? "");
     if (name !== undefined) marks[name] ??= headers[index + 1] ?? "";
   }
   return marks;

@@ -10,6 +10,7 @@ import {
   KNATIVE_REVISION_HEADER,
   ORIGINAL_HOST_HEADER,
 } from "../../common/contracts/headers.ts";
+import { HeaderNames } from "../../common/header-names.ts";
 
 const CONNECTION = "connection";
 
@@ -28,10 +29,9 @@ export function containerHeaders(received: readonly string[], hop: Hop): string[
   for (let index = 0; index < received.length; index += 2) {
     const name = received[index] ?? "";
     const value = received[index + 1] ?? "";
-    const lower = name.toLowerCase();
-    const rule = RULES.get(lower);
+    const rule = RULES.get(name);
     if (isDropped(rule, hop)) continue;
-    if (listed !== NO_TOKENS && listed.has(lower)) continue;
+    if (listed !== NO_TOKENS && listed.has(name.toLowerCase())) continue;
     if (!isNoted(rule)) {
       out.push(name, value);
       continue;
@@ -74,7 +74,7 @@ type Rule = Noted | "drop" | "expect";
 type Noted = "originalHost" | "forwarded" | "for" | "host" | "proto";
 
 /** One look per header: what is dropped, what is noted; everything else just passes. */
-const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+const RULES = new HeaderNames<Rule>([
   ...[...INTERNAL_HEADERS, ...HOP_BY_HOP_HEADERS].map((name) => [name, "drop"] as const),
   [KNATIVE_REVISION_HEADER, "drop"],
   [KNATIVE_NAMESPACE_HEADER, "drop"],
