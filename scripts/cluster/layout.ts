@@ -74,6 +74,15 @@ export const GATEWAY = {
   domain: "localhost",
 } as const;
 
+/** Where nodes fetch images of this registry: our own, as the examples name them. */
+export const REGISTRY = {
+  host: "ghcr.io",
+  port: 5000,
+  url: `http://${NETWORK.control}:5000`,
+  /** The folder that the build of our images leaves. */
+  folder: join(CACHE, "own-images"),
+} as const;
+
 /** The network namespace in which a part lives: a node's name, `control` or the switch between them. */
 export const namespaceOf = (part: string): string => `${PREFIX}-${part}`;
 

@@ -5,7 +5,7 @@ import { certificate, key } from "./certificates.ts";
 import { cgroupOf, makeCgroup } from "./cgroups.ts";
 import { kubeconfigOf } from "./control-plane.ts";
 import { isRunning, logTail, startDaemon } from "./daemons.ts";
-import { CLUSTER_DOMAIN, NETWORK, dataFolder, runFolder } from "./layout.ts";
+import { CLUSTER_DOMAIN, NETWORK, REGISTRY, dataFolder, runFolder } from "./layout.ts";
 import type { ClusterNode } from "./layout.ts";
 import { attempt } from "./run.ts";
 import { waitFor } from "./waiting.ts";
@@ -109,6 +109,9 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
   restrict_oom_score_adj = true
   tolerate_missing_hugetlb_controller = true
   stream_server_address = "127.0.0.1"
+
+[${cri}.registry.mirrors."${REGISTRY.host}"]
+  endpoint = ["${REGISTRY.url}"]
 
 [${cri}.cni]
   bin_dir = "/usr/lib/cni"

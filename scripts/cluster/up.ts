@@ -1,17 +1,19 @@
 /** Brings the cluster up: tools, network, control plane, nodes, Knative, ingress. */
 import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { binFolder, ensureGoTool } from "./build/go-modules.ts";
 import { ensureDebianPackages } from "./build/debian.ts";
 import { ensureEnvoy } from "./build/envoy.ts";
 import { GO_TOOLS } from "./build/pins.ts";
 import { makeCertificates } from "./certificates.ts";
 import { startApi, startControllers, writeIdentities } from "./control-plane.ts";
+import { startDaemon } from "./daemons.ts";
 import { dnsManifests } from "./dns.ts";
 import { installGateway, startGateway } from "./gateway.ts";
 import { ensureStockArchives, importArchive } from "./images/stock.ts";
 import { installKnative } from "./knative.ts";
 import { applyText, kubectl, waitForDeployments } from "./kubectl.ts";
-import { CACHE, DATA, LOGS, NODES } from "./layout.ts";
+import { CACHE, DATA, LOGS, NETWORK, NODES, REGISTRY, ROOT } from "./layout.ts";
 import { makeNetwork } from "./network.ts";
 import { claimCards, startKubelet, startProxy, startRuntime } from "./node.ts";
 import type { Progress } from "./progress.ts";
@@ -40,6 +42,7 @@ export async function bringUp(progress: Progress): Promise<void> {
   });
   await progress.step("Nodes and images", async () => {
     startControllers(bin);
+    startRegistry();
     await Promise.all([importImages(), ...NODES.map((node) => startNode(node, bin))]);
     await kubectl("wait", "node", "--all", "--for=condition=Ready", "--timeout=120s");
   });
@@ -48,6 +51,16 @@ export async function bringUp(progress: Progress): Promise<void> {
     await Promise.all([startGateway(envoy), installGateway()]);
     await installKnative();
     await waitForDeployments("kube-system", ["cluster-dns"]);
+  });
+}
+
+function startRegistry(): void {
+  const program = join(ROOT, "scripts/cluster/images/registry.ts");
+  startDaemon({
+    name: "registry",
+    network: "control",
+    program: process.execPath,
+    args: [program, REGISTRY.folder, NETWORK.control, String(REGISTRY.port)],
   });
 }
 

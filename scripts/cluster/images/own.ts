@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { CACHE, ROOT } from "../layout.ts";
+import { CACHE, REGISTRY, ROOT } from "../layout.ts";
 import type { Progress } from "../progress.ts";
 import { attempt, run } from "../run.ts";
 import { baseNames, nodeArchive } from "./base.ts";
@@ -19,7 +19,7 @@ export interface OwnImage {
 }
 
 const STORE = join(CACHE, "buildah");
-const LAYOUT = join(CACHE, "own-images");
+const LAYOUT = REGISTRY.folder;
 const STORAGE = [
   "--root",
   STORE,
