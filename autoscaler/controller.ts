@@ -12,6 +12,8 @@ import type { RoutingStore, StoreSubscriber } from "../store/types.ts";
 import { GATHER_MS } from "./core/from-zero.ts";
 import type { ClusterDefaults } from "./core/settings/defaults.ts";
 import type { DecisionRecord, Trigger } from "./decision-log.ts";
+import { Learner } from "./learner.ts";
+import type { LearnerOptions, LearntRevision } from "./learner.ts";
 import { createOrphanSweep } from "./orphans.ts";
 import type { ObjectSource, ResourceUseSource, ScaleTarget, StatusSink } from "./ports.ts";
 import { scaleEvents } from "./pod-watch.ts";
@@ -40,6 +42,8 @@ export interface AutoscalerOptions {
   readonly metricsSource?: ResourceUseSource;
   /** Told of each change of a scale and of what becomes of pods; see common/contracts/events.ts. */
   readonly events?: EventEmitter;
+  /** Where calls are logged, and what tunes alpha; absent: nothing is learnt. */
+  readonly learning?: Pick<LearnerOptions, "knowledge" | "tune">;
   readonly timers?: Timers;
   /** Revisions that this controller decides; others are left alone. Default: all. */
   readonly owns?: (key: RevisionKey) => boolean;
@@ -59,6 +63,8 @@ export interface Autoscaler {
   decisions(key: RevisionKey): readonly DecisionRecord[];
   /** Calls for each decision, also one that changes nothing; answers the function that ends that. */
   onDecision(listener: (record: DecisionRecord) => void): () => void;
+  /** What was learnt of cards and alpha; null where nothing is. */
+  readonly learner: Learner | null;
   /** New cluster defaults, e.g. after a change of a ConfigMap; all revisions are looked at. */
   useDefaults(defaults: ClusterDefaults): void;
 }
@@ -87,6 +93,7 @@ class Controller implements Autoscaler {
   readonly #reconcilerOptions: ReconcilerOptions;
   readonly #cancels = new Set<CancelTimer>();
   readonly #listeners = new Set<(record: DecisionRecord) => void>();
+  readonly learner: Learner | null;
   #defaults: ClusterDefaults;
   #running = false;
   #tickStartedAt = 0;
@@ -95,6 +102,7 @@ class Controller implements Autoscaler {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
     this.#defaults = options.defaults;
+    this.learner = this.#createLearner();
     this.#reconcilerOptions = {
       ...options,
       defaults: () => this.#defaults,
@@ -110,6 +118,17 @@ class Controller implements Autoscaler {
     });
   }
 
+  #createLearner(): Learner | null {
+    const { learning, clock, logger } = this.#options;
+    if (learning === undefined) return null;
+    return new Learner({ ...learning, clock, logger }, (key, { alpha }) => {
+      const memory = this.#memories.get(key);
+      if (memory === undefined || memory.tunedAlpha === alpha) return;
+      memory.tunedAlpha = alpha;
+      this.#now(key, "object");
+    });
+  }
+
   start(): Promise<void> {
     if (this.#running) return Promise.resolve();
     this.#running = true;
@@ -120,6 +139,7 @@ class Controller implements Autoscaler {
     scale.onPodsChanged((key) => this.#now(key, "pods"));
     const sweep = createOrphanSweep({ ...this.#options, owns: (key) => this.#owns(key) });
     this.#every(TICK_MS, () => this.#tick());
+    this.#every(TICK_MS, () => void this.#learn());
     this.#every(RESYNC_MS, () => void this.#resync());
     this.#every(VERIFY_MS, () => this.#verify());
     this.#every(ORPHANS_MS, () => void sweep());
@@ -182,6 +202,12 @@ class Controller implements Autoscaler {
       this.#note(key, "tick");
       this.#queue.offer(key);
     }
+  }
+
+  async #learn(): Promise<void> {
+    if (this.learner === null || !this.#mayAct()) return;
+    const learnt = [...this.#memories.values()].flatMap((memory) => rankedRevision(memory));
+    await this.learner.tick(learnt);
   }
 
   /** A revision at zero without demand is woken by its next request; ticks only make sure. */
@@ -286,4 +312,13 @@ class Controller implements Autoscaler {
     for (const listener of this.#listeners) listener(record);
     for (const event of scaleEvents(record)) this.#options.events?.emit(event);
   }
+}
+
+/** Calls are logged where they are ranked; elsewhere there is nothing to learn from. */
+function rankedRevision(memory: RevisionMemory): LearntRevision[] {
+  const { key, config, settings, cards: pool, lastFailureAtMs: lastFailureAt } = memory;
+  if (config === null || settings === null) return [];
+  const isRanked =
+    config.policy === "speed-aware" || config.queueOrder !== "fifo" || config.binding === "early";
+  return isRanked ? [{ key, config, alpha: settings.settings.alpha, pool, lastFailureAt }] : [];
 }

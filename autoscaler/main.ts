@@ -21,6 +21,7 @@ import { readAutoscalerConfig } from "./config.ts";
 import type { AutoscalerConfig } from "./config.ts";
 import { STOCK_DEFAULTS } from "./core/settings/defaults.ts";
 import { createElectedAutoscaler } from "./elected.ts";
+import { tuneInThread } from "./tuner.ts";
 import type { ElectedAutoscaler } from "./elected.ts";
 import { openApi } from "./kubernetes/api.ts";
 import type { ApiClient } from "./kubernetes/api-client.ts";
@@ -56,6 +57,7 @@ async function run(): Promise<void> {
   const elected: ElectedAutoscaler = createElectedAutoscaler({
     ...shared,
     ...store,
+    learning: { knowledge: store.knowledge, tune: tuneInThread },
     objects,
     scale,
     status,

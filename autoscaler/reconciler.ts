@@ -74,6 +74,7 @@ export async function reconcile(
   memory.decision = decision;
   memory.readyPods = observed.readyPods;
   memory.livePods = observed.pods.length;
+  memory.cards = cardsOf(observed);
   await replaceEvicted(options, memory, settings.settings);
   await configureStore(options, revision, memory, { settings, waitingFor: observed.waitingFor });
   await reportStatus(options, revision, memory, { settings, observed, decision });
@@ -118,8 +119,18 @@ async function look(
   if (due) {
     memory.recordedAt = observed.figures.at;
     for (const uid of observed.figures.evicted) memory.toReplace.add(uid);
+    if (observed.figures.evicted.length > 0) memory.lastFailureAtMs = options.clock.now();
   }
   return observed;
+}
+
+/** Ready pods by card, in the order of the names, so that the same pool gives the same text. */
+function cardsOf({ pods }: Observation): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { phase, card } of pods) {
+    if (phase === "ready") counts.set(card, (counts.get(card) ?? 0) + 1);
+  }
+  return Object.fromEntries([...counts].toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
 function decideFor(

@@ -48,6 +48,12 @@ export interface RevisionMemory {
   lastWakeAtMs: number;
   readyPods: number;
   livePods: number;
+  /** Ready pods by card. */
+  cards: Readonly<Record<string, number>>;
+  /** When a target last failed, ms; 0 for never. */
+  lastFailureAtMs: number;
+  /** What the tuner chose; undefined before its first choice. */
+  tunedAlpha: number | undefined;
   clockSkewMs: number;
   podTime: PodTime;
   reconciledAtMs: number;
@@ -87,6 +93,9 @@ export async function loadMemory(store: RoutingStore, key: RevisionKey): Promise
     lastWakeAtMs: Number.NEGATIVE_INFINITY,
     readyPods: 0,
     livePods: 0,
+    cards: {},
+    lastFailureAtMs: 0,
+    tunedAlpha: undefined,
     clockSkewMs: 0,
     podTime: NO_POD_TIME,
     reconciledAtMs: Number.NEGATIVE_INFINITY,

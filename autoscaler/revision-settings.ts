@@ -139,6 +139,7 @@ export async function configureStore(
     failure: failureOf(facts.settings, memory),
     waitingFor: facts.waitingFor,
     startTimeMs: memory.startTimeMs,
+    tunedAlpha: memory.tunedAlpha,
   });
   if (memory.verifyConfig) {
     memory.verifyConfig = false;

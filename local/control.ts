@@ -1,5 +1,6 @@
 /** The deciding side of a local platform: the cluster's controller, fed from files that are watched. */
 import { createAutoscaler } from "../autoscaler/controller.ts";
+import { tuneInThread } from "../autoscaler/tuner.ts";
 import type { Autoscaler } from "../autoscaler/controller.ts";
 import { EVENT_SOURCE } from "../common/contracts/events.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
@@ -54,6 +55,7 @@ export async function startControl(serving: Serving, sources: ServiceSources): P
     logger: base.logger,
     defaults: LOCAL_DEFAULTS,
     ...eventsOf(serving),
+    learning: { knowledge: base.store.knowledge, tune: tuneInThread },
     metricsSource: createResourceMeter({
       clock: systemClock,
       pods: (key) => metered(serving, key),

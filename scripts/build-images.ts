@@ -12,6 +12,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   "activator/main.mjs": "activator/main.ts",
   "queue-proxy/main.mjs": "queue-proxy/main.ts",
   "autoscaler/main.mjs": "autoscaler/main.ts",
+  "autoscaler/tuner-worker.mjs": "autoscaler/tuner-worker.ts",
   "autoscaler/webhook.mjs": "autoscaler/webhook-main.ts",
 };
 

@@ -12,6 +12,8 @@ export interface RevisionFacts {
   readonly waitingFor: string;
   /** Median of recent starts in ms, 0 when unknown. */
   readonly startTimeMs: number;
+  /** What the tuner chose; absent: nothing yet. Used where the service leaves alpha to it. */
+  readonly tunedAlpha?: number | undefined;
 }
 
 export interface RevisionName {
@@ -49,6 +51,7 @@ export function toRevisionConfig(
     queueOrder: settings.queueOrder,
     starvationLimitMs: settings.starvationLimitMs,
     localQueue: settings.localQueue,
+    ...rankingOf(settings, facts.tunedAlpha),
     failure: facts.failure,
     waitingFor: facts.waitingFor,
     startTimeMs: facts.startTimeMs,
@@ -61,5 +64,19 @@ export function toRevisionConfig(
           },
         }
       : {}),
+  };
+}
+
+/** What ranks and weighs calls; left out where it says nothing. */
+function rankingOf(
+  settings: RevisionSettings,
+  tunedAlpha: number | undefined,
+): Pick<RevisionConfig, "binding" | "alpha" | "sloMs" | "stages"> {
+  const alpha = settings.alpha === "auto" ? tunedAlpha : settings.alpha;
+  return {
+    ...(settings.binding === "late" ? {} : { binding: settings.binding }),
+    ...(alpha === undefined ? {} : { alpha }),
+    ...(settings.sloMs === null ? {} : { sloMs: settings.sloMs }),
+    ...(settings.stages.length === 0 ? {} : { stages: settings.stages }),
   };
 }
