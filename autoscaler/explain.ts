@@ -2,14 +2,14 @@
 import type { Explanation, Limit } from "./core/decision.ts";
 
 const LIMIT_WORDS: Readonly<Record<Limit, string>> = {
-  "min-scale": "raised to the lower bound",
-  "max-scale": "cut at the upper bound",
-  starting: "a start is under way",
-  cooldown: "held by the cooldown",
-  "window-not-seen": "held until a full window is seen",
-  retention: "last pod retained",
-  "failing-starts": "starts fail",
-  unreachable: "no route references the revision",
+  "min-scale": "min-scale asks for more",
+  "max-scale": "max-scale allows no more",
+  starting: "waits for the start under way",
+  cooldown: "kept by the cooldown",
+  "window-not-seen": "kept until a whole window was watched",
+  retention: "the last pod is kept for its time",
+  "failing-starts": "its starts fail",
+  unreachable: "no route leads to it",
 };
 
 export function explainInWords(explanation: Explanation): string {
@@ -19,30 +19,37 @@ export function explainInWords(explanation: Explanation): string {
     return `stock ${mode}: stable ${shown(kpa.stable)}, panic ${shown(kpa.panic)}, desired ${kpa.desired}`;
   }
   const parts = [mainTerm(explanation)];
-  if (load.buffer > 0) parts.push(`${load.buffer} in the buffer`);
+  if (load.buffer > 0) parts.push(`${load.buffer} more as buffer`);
   parts.push(...explanation.limits.map((limit) => LIMIT_WORDS[limit]));
-  return metric === "concurrency" ? parts.join("; ") : `${metric}: ${parts.join("; ")}`;
+  const saysItself = metric === "concurrency" || metric === "rps";
+  return saysItself ? parts.join("; ") : `${metric}: ${parts.join("; ")}`;
 }
 
 /** The largest term of the demand, the one that decided. */
 function mainTerm(explanation: Explanation): string {
   const { load } = explanation;
-  if (load.demand === 0) return "no demand";
+  if (load.demand === 0) return "nothing runs or waits";
   if (load.waitingTerm === load.demand) {
-    return `${explanation.busy} running and ${explanation.aged} waiting need ${load.waitingTerm}`;
+    return `${explanation.busy} running and ${explanation.aged} waiting need ${pods(load.waitingTerm)}`;
   }
   if (load.slow === load.demand) return slowTerm(explanation);
   if (load.runningTerm === load.demand) {
-    return `${explanation.busy} running need ${load.runningTerm}`;
+    return `${explanation.busy} running need ${pods(load.runningTerm)}`;
   }
-  return `burst needs ${load.burst}`;
+  return `the burst of the last seconds needs ${pods(load.burst)}`;
 }
 
 function slowTerm({ load, metric, resourcePercent }: Explanation): string {
-  const mean = metric === "rps" ? load.mean.rate : (resourcePercent ?? load.mean.concurrency);
-  return `mean ${shown(mean)} over the window needs ${load.slow}`;
+  const need = `over the window need ${pods(load.slow)}`;
+  if (metric === "rps") return `${shown(load.mean.rate)} requests per second ${need}`;
+  if (resourcePercent !== null) return `${shown(resourcePercent)} % ${need}`;
+  return `${shown(load.mean.concurrency)} in flight on average ${need}`;
 }
 
 function shown(value: number): string {
   return String(Number(value.toFixed(2)));
+}
+
+function pods(count: number): string {
+  return count === 1 ? "1 pod" : `${count} pods`;
 }

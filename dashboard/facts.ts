@@ -13,12 +13,16 @@ export interface RunInfo {
   /** Shown as it is, so without a password. */
   readonly storeUrl: string;
   readonly version: string;
+  /** Price of a card for an hour, by its name, `*` for all others; absent: prices are not known. */
+  readonly cardPrices?: Readonly<Record<string, number>>;
 }
 
 export interface ServiceInfo {
   readonly namespace: string;
   readonly name: string;
   readonly url: string;
+  /** It takes asynchronous calls. */
+  readonly takesRuns?: boolean;
   readonly revisions: readonly RevisionInfo[];
 }
 
@@ -59,4 +63,8 @@ export interface ActivatorInfo {
   /** In words; empty when all is well. */
   readonly reason: string;
   readonly pid?: number;
+  /** Requests that wait and run at it, and pods that push to it; absent while it did not answer. */
+  readonly waiting?: number;
+  readonly running?: number;
+  readonly pods?: number;
 }

@@ -3,6 +3,8 @@
  * (local/main.ts, later the autoscaler in a cluster) hands in functions and a part of the store.
  */
 import type { Clock } from "../common/clock.ts";
+import type { ActivatorFigures } from "../common/contracts/activator-figures.ts";
+import type { RunRecord as AsyncRun, ServiceKey } from "../common/contracts/async-runs.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { RoutingStore } from "../store/types.ts";
@@ -20,6 +22,10 @@ export interface DashboardParts {
   /** What the scaler last decided for a revision; undefined when it knows nothing of it. */
   scaler(key: RevisionKey): ScalerInfo | undefined;
   activators(): Promise<readonly ActivatorInfo[]> | readonly ActivatorInfo[];
+  /** Totals of every activator that answers; absent: latency and errors are not shown. */
+  readonly figures?: () => Promise<readonly ActivatorFigures[]>;
+  /** Newest asynchronous runs of a service; absent: none are shown. */
+  readonly runs?: (service: ServiceKey, most: number) => Promise<readonly AsyncRun[]>;
   /** Text of `/metrics`, where the process that hosts the dashboard has figures of its own. */
   readonly metrics?: () => string;
   /** Time between two samples in ms. Default: 1000. */

@@ -3,6 +3,7 @@
  * It runs whether or not somebody looks, so that a page opened late still shows the past minutes.
  */
 import { createHistory } from "./history.ts";
+import { Past } from "./past.ts";
 import type { DashboardParts } from "./ports.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import type { FiguresByRevision } from "./snapshot.ts";
@@ -15,6 +16,7 @@ export class Sampler {
   readonly #sampleEveryMs: number;
   readonly #history = createHistory();
   readonly #listeners = new Set<(snapshot: Snapshot) => void>();
+  readonly #past = new Past();
   #figures: FiguresByRevision = new Map();
   #last: Snapshot | undefined;
   #sampling: Promise<Snapshot> | undefined;
@@ -78,7 +80,7 @@ export class Sampler {
   }
 
   async #take(): Promise<Snapshot> {
-    const { snapshot, figures } = await takeSnapshot(this.#parts, this.#figures);
+    const { snapshot, figures } = await takeSnapshot(this.#parts, this.#figures, this.#past);
     this.#figures = figures;
     this.#last = snapshot;
     this.#history.add(

@@ -2,13 +2,15 @@
  * Takes one snapshot: reads the store in bounded batches, asks the activators, and joins both with
  * what the scaler says. A slow or dead store makes a snapshot that says so, never an exception.
  */
+import type { ActivatorFigures } from "../common/contracts/activator-figures.ts";
 import { errorText } from "../common/errors.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { RevisionFigures } from "../store/types.ts";
-import type { ActivatorInfo, RevisionInfo } from "./facts.ts";
+import type { ActivatorInfo, RevisionInfo, ServiceInfo } from "./facts.ts";
 import type { DashboardParts } from "./ports.ts";
-import { revisionView, serviceView } from "./view.ts";
-import type { RevisionReading, RevisionView, Snapshot, StoreHealth } from "./view.ts";
+import { Past } from "./past.ts";
+import { revisionView, runRow, serviceView } from "./view.ts";
+import type { RevisionReading, RevisionView, RunRow, Snapshot, StoreHealth } from "./view.ts";
 
 /** A read that takes longer counts as failed; the page would show stale figures as fresh ones. */
 const READ_TIMEOUT_MS = 2_000;
@@ -17,6 +19,8 @@ const READ_BATCH = 16;
 
 /** Records read per revision; several requests may have seen the start of one pod. */
 const COLD_START_RECORDS = 60;
+/** Asynchronous runs read per service. */
+const RUN_ROWS = 20;
 
 /** Figures of the sample before, for rates. */
 export type FiguresByRevision = ReadonlyMap<RevisionKey, RevisionFigures>;
@@ -29,26 +33,35 @@ export interface TakenSnapshot {
 export async function takeSnapshot(
   parts: DashboardParts,
   before: FiguresByRevision,
+  past: Past = new Past(),
 ): Promise<TakenSnapshot> {
   const services = parts.services();
-  const [{ readings, store }, activators] = await Promise.all([
+  const [{ readings, store }, activators, figures, runs] = await Promise.all([
     readStore(
       parts,
       services.flatMap((service) => service.revisions),
     ),
     readActivators(parts),
+    readFigures(parts),
+    readRuns(parts, services),
   ]);
+  past.note(parts.clock.now(), figures, [...readings.values()]);
   const view = (revision: RevisionInfo): RevisionView => {
     const { key } = revision;
-    return revisionView(revision, parts.scaler(key), readings.get(key), before.get(key));
+    const reading = readings.get(key);
+    const known = reading === undefined ? undefined : { ...reading, past: past.of(key) };
+    return revisionView(revision, parts.scaler(key), known, before.get(key));
   };
   return {
     snapshot: {
       at: parts.clock.now(),
       run: parts.run,
       store,
-      activators,
-      services: services.map((service) => serviceView(service, service.revisions.map(view))),
+      activators: activators.map((activator) => withFigures(activator, figures)),
+      services: services.map((service) => {
+        const key = `${service.namespace}/${service.name}`;
+        return serviceView(service, service.revisions.map(view), runs.get(key));
+      }),
     },
     figures: new Map([...readings].map(([key, { figures }]) => [key, figures])),
   };
@@ -101,6 +114,49 @@ async function readActivators(parts: DashboardParts): Promise<readonly Activator
     parts.logger.warn("activators could not be asked", { error });
     return [];
   }
+}
+
+/** Asked beside the state of the activators: what does not answer is left out. */
+async function readFigures(parts: DashboardParts): Promise<readonly ActivatorFigures[]> {
+  try {
+    return parts.figures === undefined ? [] : await withTimeout(parts.figures());
+  } catch (error) {
+    parts.logger.warn("figures of activators could not be read", { error });
+    return [];
+  }
+}
+
+async function readRuns(
+  parts: DashboardParts,
+  services: readonly ServiceInfo[],
+): Promise<ReadonlyMap<string, readonly RunRow[]>> {
+  const { runs } = parts;
+  const offering = services.filter(({ takesRuns }) => takesRuns === true);
+  if (runs === undefined || offering.length === 0) return new Map();
+  try {
+    const read = offering.map(async ({ namespace, name }): Promise<[string, readonly RunRow[]]> => {
+      const key = `${namespace}/${name}` as const;
+      return [key, (await runs(key, RUN_ROWS)).map(runRow)];
+    });
+    return new Map(await withTimeout(Promise.all(read)));
+  } catch (error) {
+    parts.logger.warn("asynchronous runs could not be read", { error });
+    return new Map();
+  }
+}
+
+function withFigures(
+  activator: ActivatorInfo,
+  figures: readonly ActivatorFigures[],
+): ActivatorInfo {
+  const own = figures.find(({ activatorId }) => activatorId === activator.id);
+  if (own === undefined) return activator;
+  const sum = (figure: "waiting" | "running" | "pods"): number =>
+    own.revisions.reduce((total, revision) => total + revision[figure], 0);
+  const counts = { waiting: sum("waiting"), running: sum("running"), pods: sum("pods") };
+  if (!own.degraded) return { ...activator, ...counts };
+  const reason = "the store is away: it serves its own pods only";
+  return { ...activator, ...counts, state: "degraded", reason };
 }
 
 async function withTimeout<T>(work: Promise<T>): Promise<T> {

@@ -4,6 +4,7 @@
  */
 import type { ColdStartRecord } from "../common/contracts/channels.ts";
 import type { RevisionKey, TargetState, TargetView } from "../common/contracts/routing.ts";
+import type { RunRecord } from "../common/contracts/async-runs.ts";
 import type { RevisionFigures } from "../store/types.ts";
 import type {
   ActivatorInfo,
@@ -13,11 +14,15 @@ import type {
   ScalerInfo,
   ServiceInfo,
 } from "./facts.ts";
+import type { TrafficView } from "./latency.ts";
+import type { TargetChange } from "./transitions.ts";
 
 /** Rows per revision in a snapshot; a page cannot show more in a useful way. */
 export const TARGET_ROWS = 200;
 export const DECISION_ROWS = 20;
 export const COLD_START_ROWS = 20;
+/** Characters of a call in the list of runs. */
+const MOST_CALL_TEXT = 80;
 
 export interface Snapshot {
   readonly at: number;
@@ -38,12 +43,20 @@ export interface StoreHealth {
 export const SERVICE_STATES = ["serving", "starting", "at-zero", "failing", "unknown"] as const;
 export type ServiceState = (typeof SERVICE_STATES)[number];
 
+/** An asynchronous run as the page shows it. */
+export type RunRow = Pick<
+  RunRecord,
+  "id" | "state" | "status" | "acceptedAt" | "startedAt" | "endedAt" | "delivery"
+> & { readonly call: string };
+
 export interface ServiceView {
   readonly namespace: string;
   readonly name: string;
   readonly url: string;
   readonly state: ServiceState;
   readonly problem: string;
+  /** Newest first; absent where the service takes no asynchronous calls. */
+  readonly runs?: readonly RunRow[];
   readonly revisions: readonly RevisionView[];
 }
 
@@ -51,6 +64,8 @@ export interface RevisionView extends RevisionInfo {
   readonly desiredScale: number;
   /** `null` when the store could not be read. */
   readonly load: LoadView | null;
+  /** The last minute of requests; null when none ended, or when nobody could be asked. */
+  readonly traffic: TrafficView | null;
   readonly targets: readonly TargetRow[];
   /** Targets that exist; more than rows when there are very many. */
   readonly targetCount: number;
@@ -83,7 +98,11 @@ export type TargetRow = Pick<
   | "reportedAt"
   | "changedAt"
   | "idleSince"
->;
+  | "quarantinedUntil"
+> & {
+  /** Changes that this dashboard saw, oldest first. */
+  readonly changes: readonly TargetChange[];
+};
 
 /** Columns of equal length, oldest first; one row per sample. */
 export interface Series {
@@ -106,7 +125,16 @@ export interface RevisionReading {
   readonly figures: RevisionFigures;
   readonly targets: readonly TargetView[];
   readonly coldStarts: readonly ColdStartRecord[];
+  readonly past?: RevisionPast;
 }
+
+/** What this process saw of a revision over time. */
+export interface RevisionPast {
+  readonly traffic: TrafficView | null;
+  readonly changesOf: (uid: string) => readonly TargetChange[];
+}
+
+const NO_PAST: RevisionPast = { traffic: null, changesOf: () => [] };
 
 export function revisionView(
   revision: RevisionInfo,
@@ -114,12 +142,16 @@ export function revisionView(
   reading: RevisionReading | undefined,
   before: RevisionFigures | undefined,
 ): RevisionView {
+  const { traffic, changesOf } = reading?.past ?? NO_PAST;
   const targets = reading?.targets ?? [];
   return {
     ...revision,
     desiredScale: scaler?.desiredScale ?? 0,
     load: reading === undefined ? null : loadView(reading.figures, before),
-    targets: targets.slice(0, TARGET_ROWS).map(targetRow),
+    traffic,
+    targets: targets
+      .slice(0, TARGET_ROWS)
+      .map((target) => targetRow(target, changesOf(target.uid))),
     targetCount: targets.length,
     decisions: (scaler?.decisions ?? []).filter(isChange).slice(-DECISION_ROWS),
     coldStarts: firstPerPod(reading?.coldStarts ?? [])
@@ -128,10 +160,22 @@ export function revisionView(
   };
 }
 
-export function serviceView(service: ServiceInfo, revisions: readonly RevisionView[]): ServiceView {
+export function runRow(run: RunRecord): RunRow {
+  const { id, state, status, acceptedAt, startedAt, endedAt, delivery, request } = run;
+  const call = `${request.method} ${request.target}`.slice(0, MOST_CALL_TEXT);
+  return { id, state, status, acceptedAt, startedAt, endedAt, delivery, call };
+}
+
+export function serviceView(
+  service: ServiceInfo,
+  revisions: readonly RevisionView[],
+  runs?: readonly RunRow[],
+): ServiceView {
   const problem = revisions.find((revision) => revision.problem !== "")?.problem ?? "";
   const { namespace, name, url } = service;
-  return { namespace, name, url, state: serviceState(revisions, problem), problem, revisions };
+  const state = serviceState(revisions, problem);
+  const shown = { namespace, name, url, state, problem, revisions };
+  return runs === undefined ? shown : { ...shown, runs };
 }
 
 export function loadView(figures: RevisionFigures, before: RevisionFigures | undefined): LoadView {
@@ -186,9 +230,9 @@ function arrivalRate(figures: RevisionFigures, before: RevisionFigures | undefin
   return seconds <= 0 ? 0 : Math.max(0, figures.arrivals - before.arrivals) / seconds;
 }
 
-function targetRow(target: TargetView): TargetRow {
+function targetRow(target: TargetView, changes: readonly TargetChange[]): TargetRow {
   const { uid, podName, address, state, reason, capacity, inFlight, card } = target;
-  const { reportedAt, changedAt, idleSince } = target;
+  const { reportedAt, changedAt, idleSince, quarantinedUntil } = target;
   return {
     uid,
     podName,
@@ -201,5 +245,7 @@ function targetRow(target: TargetView): TargetRow {
     reportedAt,
     changedAt,
     idleSince,
+    quarantinedUntil,
+    changes,
   };
 }

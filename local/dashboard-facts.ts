@@ -15,6 +15,7 @@ export function serviceFacts(
     namespace,
     name,
     url,
+    takesRuns: revisions.some(({ active, settings }) => active && settings.async === "enabled"),
     // Those that are only kept for a roll back would fill the page.
     revisions: revisions
       .filter(({ active }) => active)

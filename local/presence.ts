@@ -3,7 +3,10 @@ import { renderMetrics } from "../autoscaler/metrics.ts";
 import type { RunRecord } from "../common/contracts/local-run.ts";
 import { createDashboard } from "../dashboard/server.ts";
 import { systemClock } from "../foundation/clock.ts";
+import { createRunStore } from "../store/run-calls.ts";
+import { activatorFigures } from "./activator-figures.ts";
 import { findFreePort } from "./addresses.ts";
+import { readCardPrices } from "./card-prices.ts";
 import type { Control } from "./control.ts";
 import { activatorFacts, scalerFacts, serviceFacts } from "./dashboard-facts.ts";
 import { readVersion } from "./defaults.ts";
@@ -20,6 +23,14 @@ export async function announce(
   const { base } = serving;
   const startedAt = systemClock.now();
   const ingress = `http://${HOST}:${serving.port}`;
+  const runs = createRunStore({
+    url: base.server.url,
+    prefix: base.storePrefix,
+    logger: base.logger,
+    replicas: 0,
+  });
+  base.stops.add("run store", () => Promise.resolve(runs.close()));
+  const cardPrices = readCardPrices(base.env);
   const dashboard = createDashboard({
     clock: systemClock,
     logger: base.logger,
@@ -29,11 +40,14 @@ export async function announce(
       ingressUrl: ingress,
       storeUrl: withoutPassword(base.server.url),
       version: readVersion(),
+      ...(cardPrices === undefined ? {} : { cardPrices }),
     },
     services: () => serviceFacts(serving.summaries(), serving.book),
     store: base.store.store,
     scaler: (key) => scalerFacts(control.autoscaler, key),
     activators: () => activatorFacts(serving.activators),
+    figures: () => activatorFigures(serving.activators.records()),
+    runs: (service, most) => runs.list(service, most),
     metrics: () => renderMetrics(control.autoscaler.view()),
   });
   const port = await findFreePort(HOST, dashboardPort ?? serving.port + 1);

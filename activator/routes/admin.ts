@@ -1,6 +1,15 @@
 /** Health, metrics, and a look at what waits: for operators, tests and the command line. */
 import type { FastifyInstance } from "fastify";
+import { FIGURES_PATH, LATENCY_PHASES } from "../../common/contracts/activator-figures.ts";
+import type {
+  ActivatorFigures,
+  LatencyPhase,
+  PhaseTotals,
+  RevisionTotals,
+} from "../../common/contracts/activator-figures.ts";
 import type { MetricsPage } from "../../foundation/metrics.ts";
+import { BUCKETS_MS } from "../metrics.ts";
+import type { RevisionEntry } from "../revision-entry.ts";
 import type { Revisions } from "../revisions.ts";
 
 export interface AdminRouteOptions {
@@ -33,6 +42,16 @@ export async function adminRoutes(app: FastifyInstance, options: AdminRouteOptio
   const { cells } = options;
   if (cells !== undefined) app.get("/v1/cells", async () => cells());
 
+  app.get(FIGURES_PATH, async (): Promise<ActivatorFigures> => {
+    const degraded = options.isDegraded();
+    return {
+      activatorId,
+      degraded,
+      boundsMs: BUCKETS_MS,
+      revisions: [...revisions.all()].map(totalsOf),
+    };
+  });
+
   app.get("/v1/waiting", async () => ({
     activatorId,
     revisions: [...revisions.all()].map((entry) => ({
@@ -42,4 +61,21 @@ export async function adminRoutes(app: FastifyInstance, options: AdminRouteOptio
       pods: entry.pods.size,
     })),
   }));
+}
+
+function totalsOf({ key, metrics, tickets, leases, pods }: RevisionEntry): RevisionTotals {
+  const phases = LATENCY_PHASES.map((phase): [LatencyPhase, PhaseTotals] => {
+    const { counts, sum } = metrics.histogram(phase);
+    return [phase, { counts: [...counts], sumMs: sum }];
+  });
+  return {
+    revision: key,
+    waiting: tickets.size,
+    running: leases.size,
+    pods: pods.size,
+    requests: metrics.counter("runs"),
+    errors: Object.fromEntries(metrics.errors),
+    // One entry for each of the phases.
+    phases: Object.fromEntries(phases) as RevisionTotals["phases"],
+  };
 }

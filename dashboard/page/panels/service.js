@@ -5,7 +5,9 @@ import { sumLoad } from "../lib/state.js";
 import { charts, spanChoice } from "./charts.js";
 import { coldStarts } from "./cold-starts.js";
 import { decisions } from "./decisions.js";
+import { runs } from "./runs.js";
 import { targets } from "./targets.js";
+import { traffic } from "./traffic.js";
 import { countWords, empty, figure, panel, serviceState } from "./words.js";
 
 const COLD_STARTS = 12;
@@ -38,7 +40,9 @@ export function servicePage(state, service, redraw) {
         charts(state, revision, redraw),
       ),
     ),
+    traffic(service.revisions),
     targets(service.revisions, nowAt),
+    ...(service.runs === undefined ? [] : [runs(service.runs, nowAt)]),
     h(
       "div",
       { class: "columns", "data-key": "columns" },

@@ -17,12 +17,21 @@ export function services(state) {
       empty("No service is deployed.", "Start some with: pilotlight up examples/*/service.yaml"),
     );
   }
-  const head = ["Service", "State", "Pods", "Running", "Waiting", "Ready / wanted", "Last 2 min"];
+  const head = [
+    "Service",
+    "State",
+    "Pods",
+    "Running",
+    "Waiting",
+    "Errors",
+    "Ready / wanted",
+    "Last 2 min",
+  ];
   return panel(
     "Services",
     h(
       "table",
-      { class: "services" },
+      { class: "cards services" },
       h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
       h("tbody", {}, ...list.map((service) => row(service, state))),
     ),
@@ -64,6 +73,7 @@ function row(service, state) {
       "Waiting",
       h("span", { class: (waiting ?? 0) > 0 ? "number hot" : "number" }, figure(waiting)),
     ),
+    cell("Errors", errors(revisions)),
     cell("Ready / wanted", h("span", { class: "number" }, `${figure(ready)} / ${wanted}`)),
     h(
       "td",
@@ -71,6 +81,18 @@ function row(service, state) {
       series === undefined ? "" : sparkline(series, state.snapshot?.at ?? 0),
     ),
   );
+}
+
+/** @param {readonly import("../types.ts").RevisionView[]} revisions of the last minute */
+function errors(revisions) {
+  const views = revisions.flatMap(({ traffic }) => (traffic === null ? [] : [traffic]));
+  const count = views.reduce((sum, view) => sum + view.errors, 0);
+  const requests = views.reduce((sum, view) => sum + view.requests, 0);
+  if (requests === 0)
+    return h("span", { class: "soft", title: "No request ended in the last minute" }, "–");
+  const title = `${count} of ${plural(requests, "request")} in the last minute`;
+  if (count === 0) return h("span", { class: "number", title }, "0");
+  return h("span", { class: "number problem", title }, `${count} of ${requests}`);
 }
 
 /** @param {string} label @param {...(Element | false)} content */

@@ -1,13 +1,13 @@
-/** The four figures that answer "is all well?" at a glance. */
+/** The five figures that answer "is all well?" at a glance. */
 import { h } from "../lib/dom.js";
-import { duration, median, rate } from "../lib/format.js";
+import { duration, median, plural, rate } from "../lib/format.js";
 import { sumLoad } from "../lib/state.js";
 import { areUnknown, figure } from "./words.js";
 
 /** @typedef {import("../types.ts").RevisionView} RevisionView */
 
 /** @param {import("../types.ts").Snapshot} snapshot */
-export function totals({ services }) {
+export function totals({ services, run }) {
   const revisions = services.flatMap((service) => service.revisions);
   const ready = sumLoad(revisions, (load) => load.targetsByState.ready);
   const wanted = revisions.reduce((sum, { desiredScale }) => sum + desiredScale, 0);
@@ -18,6 +18,7 @@ export function totals({ services }) {
     tile("Running", figure(sumLoad(revisions, (load) => load.running)), arrivals(arriving)),
     waitingTile(revisions),
     tile("Ready pods", figure(ready), `${wanted} wanted`),
+    costTile(revisions, run),
     coldStartTile(revisions),
   );
 }
@@ -34,6 +35,25 @@ function waitingTile(revisions) {
   if (waiting === null) return tile("Waiting", figure(null), "not known now");
   if (waiting === 0) return tile("Waiting", 0, "nobody waits");
   return tile("Waiting", waiting, `oldest for ${duration(oldestMs)}`, "hot");
+}
+
+/**
+ * Every pod holds its card, whatever its state.
+ * @param {readonly RevisionView[]} revisions
+ * @param {import("../types.ts").Snapshot["run"]} run
+ */
+function costTile(revisions, { cardPrices }) {
+  const pods = revisions.reduce((sum, { targetCount }) => sum + targetCount, 0);
+  const idle = revisions
+    .flatMap(({ targets }) => targets)
+    .filter(({ state, inFlight }) => state === "ready" && inFlight === 0).length;
+  if (areUnknown(revisions)) return tile("Cost now", figure(null), "not known now");
+  const note = pods === 0 ? "nothing runs" : `${plural(pods, "card")}, ${idle} idle`;
+  if (cardPrices === undefined) return tile("Cards now", pods, pods === 0 ? note : `${idle} idle`);
+  const perHour = revisions
+    .flatMap(({ targets }) => targets)
+    .reduce((sum, { card }) => sum + (cardPrices[card] ?? cardPrices["*"] ?? 0), 0);
+  return tile("Cost now", `${perHour.toFixed(2)}/h`, note);
 }
 
 /** @param {readonly RevisionView[]} revisions */

@@ -166,23 +166,28 @@ describe("the decision log", () => {
 
 describe("a decision in words", () => {
   test.each([
-    [{}, {}, {}, "no demand"],
-    [{}, { inFlight: 2.5 }, {}, "mean 2.5 over the window needs 3"],
+    [{}, {}, {}, "nothing runs or waits"],
+    [{}, { inFlight: 2.5 }, {}, "2.5 in flight on average over the window need 3 pods"],
     [
       { "scaling-buffer": "2" },
       { inFlight: 1 },
       {},
-      "mean 1 over the window needs 1; 2 in the buffer",
+      "1 in flight on average over the window need 1 pod; 2 more as buffer",
     ],
     [
       { "max-scale": "1" },
       { inFlight: 3 },
       {},
-      "mean 3 over the window needs 3; cut at the upper bound",
+      "3 in flight on average over the window need 3 pods; max-scale allows no more",
     ],
-    [{}, {}, { busy: 1, waiting: 2, aged: 2 }, "1 running and 2 waiting need 3"],
-    [{ metric: "rps", target: "2" }, { rate: 5 }, {}, "rps: mean 5 over the window needs 3"],
-    [{}, {}, { currentReplicas: 4, readyPods: 4 }, "no demand; held by the cooldown"],
+    [{}, {}, { busy: 1, waiting: 2, aged: 2 }, "1 running and 2 waiting need 3 pods"],
+    [
+      { metric: "rps", target: "2" },
+      { rate: 5 },
+      {},
+      "5 requests per second over the window need 3 pods",
+    ],
+    [{}, {}, { currentReplicas: 4, readyPods: 4 }, "nothing runs or waits; kept by the cooldown"],
   ])("%j %j %j", (annotations: Record<string, string>, load, changes, words) => {
     const { explanation } = decideSteady(settingsOf(annotations), load, changes);
     expect(explainInWords(explanation)).toBe(words);

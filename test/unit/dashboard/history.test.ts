@@ -19,6 +19,7 @@ const view = (running: number | null, key: RevisionKey = KEY): RevisionView => (
   targetCount: 0,
   decisions: [],
   coldStarts: [],
+  traffic: null,
   load:
     running === null
       ? null

@@ -106,7 +106,7 @@ describe("a snapshot's rows", () => {
     const decisions = [
       { at: 1, from: 0, to: 1, reason: "1 waits" },
       { at: 2, from: 1, to: 1, reason: "still" },
-      { at: 3, from: 1, to: 0, reason: "no demand" },
+      { at: 3, from: 1, to: 0, reason: "nothing runs or waits" },
     ];
     const scaler = { desiredScale: 0, decisions };
     const view = revisionView(revision(), scaler, reading({}), undefined);
