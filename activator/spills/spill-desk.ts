@@ -158,10 +158,8 @@ export class SpillDesk {
       onEnd: (spill, outcome) => {
         this.#running.delete(spill);
         this.counters.count(name, spill.plan.hop.spill, outcome);
-        if (isUntaken(outcome)) {
-          undo();
-          tries.refusedAt.set(name, now());
-        }
+        undo();
+        if (isUntaken(outcome)) tries.refusedAt.set(name, now());
       },
     };
   }

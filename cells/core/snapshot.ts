@@ -91,9 +91,7 @@ export class Snapshot {
 
   /** A request leaves for the cell; answers how to take that back. */
   sent(cell: string, service: string, now: number): () => void {
-    const { ledger } = this.#of(cell);
-    ledger.note(service, now);
-    return () => ledger.undo(service);
+    return this.#of(cell).ledger.note(service, now);
   }
 
   digestOf(cell: string, service: string): ServiceDigest | null {

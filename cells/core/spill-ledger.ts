@@ -8,13 +8,20 @@ const TAKEN_MS = 50;
 /** Kept at most, per cell and service; more are counted together. */
 const MOST = 4_096;
 
-export class SpillLedger {
-  readonly #sent = new Map<string, number[]>();
+interface Sent {
+  readonly at: number;
+}
 
-  note(key: string, at: number): void {
-    const times = this.#sent.get(key);
-    if (times === undefined) this.#sent.set(key, [at]);
-    else if (times.length < MOST) times.push(at);
+export class SpillLedger {
+  readonly #sent = new Map<string, Sent[]>();
+
+  /** Answers how to strike it out: it was refused, or is over and its slot is free again. */
+  note(key: string, at: number): () => void {
+    const sent: Sent = { at };
+    const open = this.#sent.get(key);
+    if (open === undefined) this.#sent.set(key, [sent]);
+    else if (open.length < MOST) open.push(sent);
+    return () => this.#keep(key, (other) => other !== sent);
   }
 
   /** Sent and perhaps not seen yet in what the cell said. */
@@ -24,17 +31,12 @@ export class SpillLedger {
 
   /** The cell spoke of this service, having heard what we sent up to `heardAt`, our clock. */
   settle(key: string, heardAt: number): void {
-    const times = this.#sent.get(key);
-    if (times === undefined) return;
-    const left = times.filter((at) => at > heardAt - TAKEN_MS);
-    if (left.length === 0) this.#sent.delete(key);
-    else this.#sent.set(key, left);
+    this.#keep(key, ({ at }) => at > heardAt - TAKEN_MS);
   }
 
-  /** Refused: its slot was not taken. */
-  undo(key: string): void {
-    const times = this.#sent.get(key);
-    times?.pop();
-    if (times?.length === 0) this.#sent.delete(key);
+  #keep(key: string, isOpen: (sent: Sent) => boolean): void {
+    const left = this.#sent.get(key)?.filter(isOpen) ?? [];
+    if (left.length === 0) this.#sent.delete(key);
+    else this.#sent.set(key, left);
   }
 }

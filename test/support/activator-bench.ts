@@ -10,12 +10,16 @@ import type { PodRecord, RouteTable } from "../../common/contracts/local-run.ts"
 import type { RevisionConfig, RevisionKey } from "../../common/contracts/routing.ts";
 import { createActivator } from "../../activator/activator.ts";
 import type { ActivatorOptions, Listening } from "../../activator/activator.ts";
+import { readCellConfig } from "../../activator/cell-config.ts";
+import { ActivatorCells } from "../../activator/cells.ts";
 import { readActivatorConfig } from "../../activator/config.ts";
 import { nameByRoute } from "../../activator/core/name-revision.ts";
 import { createLocalIdentity } from "../../activator/local-identity.ts";
 import { RouteFile } from "../../activator/route-table.ts";
+import { createRandom } from "../../common/random.ts";
 import { systemClock } from "../../foundation/clock.ts";
 import { createLogger } from "../../foundation/logger.ts";
+import type { Logger } from "../../foundation/logger.ts";
 import { createRunStore } from "../../store/run-calls.ts";
 import { createStore } from "../../store/store.ts";
 import type { StoreHandle } from "../../store/store.ts";
@@ -123,9 +127,11 @@ export class ActivatorBench {
     const runStore = createRunStore({ url, prefix, replicas: 0 });
     const routes = new RouteFile(this.folder, logger);
     routes.start();
+    const cells = this.#openCells(handle, env, logger);
     const activator = await createActivator({
       config,
-      store: handle.store,
+      store: cells?.watch(handle.store) ?? handle.store,
+      cells,
       subscriber: handle.subscriber,
       runStore,
       identity: createLocalIdentity(this.folder, SECRET),
@@ -147,6 +153,19 @@ export class ActivatorBench {
     const drainOnce = (): Promise<void> => (drained ??= drain());
     this.#undo.push(drainOnce);
     return { ...listening, drain: drainOnce };
+  }
+
+  #openCells(
+    handle: StoreHandle,
+    env: Readonly<Record<string, string>>,
+    logger: Logger,
+  ): ActivatorCells | undefined {
+    const config = readCellConfig({ ...this.environment, ...env });
+    if (config.cell === "") return undefined;
+    const { store, subscriber, cells: calls } = handle;
+    const random = createRandom(this.#pods + 1);
+    const activatorId = env["PILOTLIGHT_ACTIVATOR_ID"] ?? "activator";
+    return new ActivatorCells({ config, activatorId, store, subscriber, calls, random, logger });
   }
 
   /** A pod that listens and has its record; it pushes when told to. */
