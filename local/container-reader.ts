@@ -3,13 +3,13 @@ import type { FieldReader, YamlMap } from "./field-reader.ts";
 import { isMap } from "./field-reader.ts";
 import { DEFAULT_READINESS, readProbe } from "./probe-reader.ts";
 import { parseQuantity } from "./quantity.ts";
+import { namesGpu } from "../common/contracts/resources.ts";
 import type { ContainerSpec, Probe } from "./service-types.ts";
 
 const DEFAULT_PORT = 8080;
 const CONTAINERS = "spec.template.spec.containers";
 /** Ports of the sidecar, which shares the pod's address with the container. */
 const RESERVED_PORTS: ReadonlySet<number> = new Set([8008, 8012, 8013, 8022, 9090, 9091]);
-const GPU_RESOURCE = /(^|[./])gpu$|\/neuron(core|device)?$|\/gpu\./;
 const PORT_NAMES: ReadonlySet<string> = new Set(["", "http1", "h2c"]);
 const RESERVED_ENV: ReadonlySet<string> = new Set([
   "PORT",
@@ -164,7 +164,7 @@ function readResources(
     return parsed;
   };
   return {
-    wantsGpu: Object.keys(asked).some((name) => GPU_RESOURCE.test(name)),
+    wantsGpu: namesGpu(Object.keys(asked)),
     cpuCores: quantity("cpu"),
     memoryBytes: quantity("memory"),
   };

@@ -44,16 +44,14 @@ export class DeploymentScale implements ScaleTarget {
     this.#options = options;
   }
 
-  readScale(key: RevisionKey): Promise<number> {
+  async readScale(key: RevisionKey): Promise<number> {
     this.#mustBeFresh();
     const deployment = this.#deployment(key);
-    if (deployment === undefined) return Promise.resolve(0);
+    if (deployment === undefined) return 0;
     const written = this.#written.get(key);
-    if (written !== undefined && versionOf(deployment) < written.version) {
-      return Promise.resolve(written.replicas);
-    }
+    if (written !== undefined && versionOf(deployment) < written.version) return written.replicas;
     this.#written.delete(key);
-    return Promise.resolve(deployment.spec?.replicas ?? 1);
+    return deployment.spec?.replicas ?? 1;
   }
 
   async writeScale(request: ScaleRequest): Promise<void> {
@@ -75,9 +73,9 @@ export class DeploymentScale implements ScaleTarget {
     if (scale !== null) this.#written.set(key, { replicas, version: versionOf(scale) });
   }
 
-  listPods(key: RevisionKey): Promise<readonly ScaledPod[]> {
+  async listPods(key: RevisionKey): Promise<readonly ScaledPod[]> {
     this.#mustBeFresh();
-    return Promise.resolve(this.#options.pods.list(key));
+    return this.#options.pods.list(key);
   }
 
   async replacePod(key: RevisionKey, uid: string): Promise<void> {

@@ -116,7 +116,7 @@ describe("the API server", () => {
       timeoutMs: 80_000,
       everyMs: 100,
     });
-    expect(() => controller.cluster.scale.listPods(key)).toThrow("nothing is scaled");
+    await expect(controller.cluster.scale.listPods(key)).rejects.toThrow("nothing is scaled");
     relay.thaw();
     relay.cut();
     await eventually(() => controller.cluster.unready() === "", SOON);

@@ -6,6 +6,7 @@ import { readActivatorConfig } from "../../../activator/config.ts";
 import { readAutoscalerConfig } from "../../../autoscaler/config.ts";
 import { readClusterDefaults } from "../../../autoscaler/core/settings/config-maps.ts";
 import { PLATFORM_DEFAULTS, STOCK_DEFAULTS } from "../../../autoscaler/core/settings/defaults.ts";
+import { readWebhookConfig } from "../../../autoscaler/webhook/config.ts";
 import { containerEnvironment, sidecarEnvironment } from "../../../local/pod-environment.ts";
 import { PLACE, podPlan } from "./pod-fixture.ts";
 import { readQueueProxyConfig } from "../../../queue-proxy/config.ts";
@@ -49,6 +50,7 @@ const SIDECAR: Env = {
 describe.each([
   { heading: "Activator", read: readActivator, needed: ACTIVATOR },
   { heading: "Queue-proxy", read: readQueueProxyConfig, needed: SIDECAR },
+  { heading: "Webhook", read: readWebhookConfig, needed: {} },
   { heading: "Autoscaler in a cluster", read: readAutoscaler, needed: ACTIVATOR },
 ])("docs/reference/configuration.md: $heading", ({ heading, read, needed }) => {
   const rows = rowsOf(page, heading).map(([name = "", value = "", fallback = ""]) => ({

@@ -23,6 +23,7 @@ import {
   renderMetrics as renderAutoscaler,
 } from "../../../autoscaler/metrics.ts";
 import { renderClusterMetrics } from "../../../autoscaler/cluster-metrics.ts";
+import { renderWebhookMetrics } from "../../../autoscaler/webhook/metrics.ts";
 import { createScalingTotals } from "../../../autoscaler/totals.ts";
 import { systemClock } from "../../../foundation/clock.ts";
 import { createLogger } from "../../../foundation/logger.ts";
@@ -179,6 +180,19 @@ describe("docs/reference/metrics.md: autoscaler in a cluster", () => {
   it("lists exactly its metrics, with types and labels", () => {
     expect(sorted(documentedTypes("Autoscaler: in a cluster"))).toEqual(sorted(typesOf(text)));
     expectLabels("Autoscaler: in a cluster", text);
+  });
+});
+
+describe("docs/reference/metrics.md: webhook", () => {
+  const counts = { allowed: 0, refused: 0, defaulted: 0, unreadable: 0 };
+  const text = renderWebhookMetrics(counts);
+
+  it("lists exactly its metrics, with types, labels and results", () => {
+    expect(sorted(documentedTypes("Webhook"))).toEqual(sorted(typesOf(text)));
+    expectLabels("Webhook", text);
+    const [row = []] = rowsOf(page, "Webhook");
+    const results = [...(row[4] ?? "").matchAll(/`(\w+)`/g)].map((match) => match[1]);
+    expect(results).toEqual(Object.keys(counts));
   });
 });
 
