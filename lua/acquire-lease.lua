@@ -1,7 +1,9 @@
 --- @include "begin"
 --- @include "acquire"
+--- @include "acquire-plain"
+--- @include "run"
 -- Chooses a target and leases one slot on it in one step, or puts the request in the shared queue.
--- Keys: meta targets free load requests owned queue activators events
+-- Keys: meta targets index-a index-b requests owned queue activators events
 -- Args:
 --   leaseId      text, chosen by the activator; the same id again gets the same answer
 --   activatorId  text
@@ -9,17 +11,26 @@
 --   arrivedAt    us, of an earlier reply for this request, which keeps its place; 0 at first
 --   mayWait      1 to wait for a slot, 0 to take a free one or nothing
 --   exclude      uids, separated by spaces
+--   call         of a ranked or weighed call, as include/call-details reads it, else empty
 --   now          us, 0 for the server's time
--- The last four may be left out together: a first attempt that may wait and excludes nothing.
--- Reply: leased uid address arrivedAt grantedAt | waiting arrivedAt readyTargets waiting
---   | no-slot | queue-full retryAfterMs | unknown-revision
--- Cost: O(log n) for n targets or tickets, times the excluded targets
+-- The last five may be left out together: a plain first attempt that may wait and excludes nothing.
+-- Reply: leased uid address arrivedAt grantedAt | ranked, the same, class key work
+--   | waiting arrivedAt readyTargets waiting | no-slot | queue-full retryAfterMs
+--   | deadline-unreachable | unknown-revision
+-- Cost: O(log n) for n targets or tickets, times excluded targets; O(profiles) for `speed-aware`
 -- Caller: activator, once per request and reroute
-local id, holder, random, arrived_at, may_wait, exclude, now = unpack(ARGV)
+local id, holder, random, arrived_at, may_wait, exclude, details, now = unpack(ARGV)
 
 local ctx = begin(KEYS, now)
 if not ctx then return { 'unknown-revision' } end
+if not arrived_at then
+  local uid, address = acquire_plain(ctx, id, holder, random)
+  if uid then
+    store_run(ctx)
+    return { 'leased', uid, address, ctx[NOW], ctx[NOW] }
+  end
+end
 return acquire(ctx, {
   id = id, holder = holder, random = random, exclude = exclude or '', may_wait = may_wait ~= '0',
-  arrived_at = arrived_at and arrived_at ~= '0' and tonumber(arrived_at),
+  known_arrival = arrived_at and arrived_at ~= '0' and tonumber(arrived_at), details = details or '',
 })

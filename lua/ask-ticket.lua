@@ -2,7 +2,7 @@
 --- @include "read-request"
 --- @include "reply-request"
 -- Says what became of a request whose assignment may have been lost. Changes nothing.
--- Keys: meta targets free load requests owned queue
+-- Keys: meta targets index-a index-b requests owned queue
 -- Args:
 --   leaseId    text, under which the request was enqueued
 --   now        us, 0 for the server's time

@@ -5,7 +5,7 @@
 --- @include "set-state"
 --- @include "settle-target"
 -- Takes a target out of service for good; it leaves when its last lease ends.
--- Keys: meta targets free load requests owned queue activators events details timers
+-- Keys: meta targets index-a index-b requests owned queue activators events details timers
 -- Args:
 --   uid        text
 --   reason     text

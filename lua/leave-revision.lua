@@ -2,7 +2,7 @@
 --- @include "commit"
 --- @include "reap-activators"
 -- Ends an activator's part in a revision at once: its tickets go, its leases are asked about.
--- Keys: meta targets free load requests owned queue activators events details timers
+-- Keys: meta targets index-a index-b requests owned queue activators events details timers
 -- Args:
 --   activatorId  text
 --   now          us, 0 for the server's time
@@ -16,7 +16,7 @@ if not ctx then return { 'unknown-revision' } end
 local expiry = redis.call('ZSCORE', KEYS[ACTIVATORS], activator_id)
 if not expiry then return { 'ok', 0 } end
 -- No lease ends at or below 0, and each leave has a time of its own.
-if tonumber(expiry) > 0 then redis.call('ZADD', KEYS[ACTIVATORS], -ctx.clock, activator_id) end
+if tonumber(expiry) > 0 then redis.call('ZADD', KEYS[ACTIVATORS], -ctx[CLOCK], activator_id) end
 reap_activators(ctx)
 commit(ctx, 'leave', '', activator_id)
 return { 'ok', redis.call('ZSCORE', KEYS[ACTIVATORS], activator_id) and 1 or 0 }

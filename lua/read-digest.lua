@@ -12,5 +12,5 @@ local cell = KEYS[2]
 local ctx = begin(KEYS, ARGV[1])
 if not ctx then return { 'unknown-revision' } end
 local counts = redis.call('HMGET', KEYS[META], 'n:ready', 'n:starting')
-return { 'ok', ctx.now, ctx.busy, ctx.waiting, string.format('%.17g', ctx.integral), ctx.arrivals,
+return { 'ok', ctx[NOW], ctx[BUSY], ctx[WAITING], string.format('%.17g', ctx[INTEGRAL]), ctx[ARRIVALS],
   tonumber(counts[1] or 0), tonumber(counts[2] or 0), redis.call('GET', cell) or '' }

@@ -4,7 +4,7 @@
 --- @include "append-sample"
 --- @include "take-evicted"
 -- Sweeps, and reads the figures of a revision for the autoscaler.
--- Keys: meta targets free load requests owned queue activators events details timers samples
+-- Keys: meta targets index-a index-b requests owned queue activators events details timers samples
 -- Args:
 --   record     1 to append a sample and to take the list of evicted targets, 0 to look only
 --   now        us, 0 for the server's time
@@ -23,14 +23,15 @@ local meta = redis.call('HMGET', KEYS[META], 'since', 'scaleUpDelay', 'n:startin
   'n:unready', 'n:suspected', 'n:quarantined', 'n:draining')
 local counts = {}
 for i = 3, 8 do counts[i - 2] = tonumber(meta[i] or 0) end
-local aged = ctx.waiting
+local aged = ctx[WAITING]
 if counts[2] + counts[4] > 0 then
-  aged = redis.call('ZCOUNT', KEYS[QUEUE], '-inf', ctx.now - tonumber(meta[2]))
+  aged = redis.call('ZLEXCOUNT', KEYS[QUEUE], '[a',
+    '(a' .. struct.pack('>d', ctx[NOW] - tonumber(meta[2]) + 1))
 end
-local oldest = redis.call('ZRANGE', KEYS[QUEUE], 0, 0, 'WITHSCORES')[2]
-local reply = { 'ok', ctx.now, string.format('%.17g', ctx.integral), ctx.arrivals,
-  tonumber(meta[1]), ctx.busy, ctx.waiting, aged, tonumber(oldest or 0) }
+local oldest = redis.call('ZRANGEBYLEX', KEYS[QUEUE], '[a', '(b', 'LIMIT', 0, 1)[1]
+local reply = { 'ok', ctx[NOW], string.format('%.17g', ctx[INTEGRAL]), ctx[ARRIVALS],
+  tonumber(meta[1]), ctx[BUSY], ctx[WAITING], aged, oldest and struct.unpack('>d', oldest, 2) or 0 }
 for _, count in ipairs(counts) do reply[#reply + 1] = count end
-reply[#reply + 1] = ctx.more and 1 or 0
+reply[#reply + 1] = ctx[MORE] and 1 or 0
 for _, uid in ipairs(take_evicted(ctx, record)) do reply[#reply + 1] = uid end
 return reply

@@ -2,7 +2,7 @@
 --- @include "release"
 -- Gives a slot back and hands it to the first fitting waiting request in the same step. A ticket of
 -- this id, left by an acquire whose reply was lost, is dropped.
--- Keys: meta targets free load requests owned queue activators events details timers
+-- Keys: meta targets index-a index-b requests owned queue activators events details timers
 -- Args:
 --   leaseId    text
 --   outcome    done, error, cancelled, timeout, moved or not-delivered

@@ -4,7 +4,7 @@
 --- @include "details"
 --- @include "bury-target"
 -- Deletes a target whose pod is gone. Its leases stay until their holders release them.
--- Keys: meta targets free load requests owned queue activators events details timers
+-- Keys: meta targets index-a index-b requests owned queue activators events details timers
 -- Args:
 --   uid        text
 --   reason     text

@@ -2,7 +2,7 @@
 --- @include "commit"
 --- @include "sweep"
 -- Keeps the leases and tickets of an activator alive for 3 s, and sweeps.
--- Keys: meta targets free load requests owned queue activators events details timers
+-- Keys: meta targets index-a index-b requests owned queue activators events details timers
 -- Args:
 --   activatorId  text
 --   runId        of the server, as the caller's connection knows it
@@ -19,12 +19,12 @@ local known_run = redis.call('HGET', KEYS[META], 'runId')
 if run_id ~= '' and known_run ~= run_id then
   redis.call('HSET', KEYS[META], 'runId', run_id)
   -- Another server than the last one: renewals may have been lost on the way to it.
-  if known_run then ctx.hold = ctx.now + LEASE_TIME end
+  if known_run then ctx[HOLD] = ctx[NOW] + LEASE_TIME end
 end
-redis.call('ZADD', KEYS[ACTIVATORS], ctx.clock + LEASE_TIME, activator_id)
+redis.call('ZADD', KEYS[ACTIVATORS], ctx[CLOCK] + LEASE_TIME, activator_id)
 local found = sweep(ctx, true)
 commit(ctx, 'renew', '', activator_id)
-local reply = { 'ok', ctx.more and 1 or 0, #found.probes }
+local reply = { 'ok', ctx[MORE] and 1 or 0, #found.probes }
 for _, probe in ipairs(found.probes) do
   for _, part in ipairs(probe) do reply[#reply + 1] = part end
 end

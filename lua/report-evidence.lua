@@ -5,7 +5,7 @@
 --- @include "judge-evidence"
 --- @include "settle-target"
 -- Judges a target by what an activator saw on the way to it.
--- Keys: meta targets free load requests owned queue activators events details timers
+-- Keys: meta targets index-a index-b requests owned queue activators events details timers
 -- Args:
 --   uid        text
 --   leaseId    text, of the request that saw it, or empty

@@ -5,7 +5,7 @@
 --- @include "settle-target"
 --- @include "heartbeat-period"
 -- Keeps up to 64 targets alive. A heartbeat ends a doubt and the holding back of slots.
--- Keys: meta targets free load requests owned queue activators events details timers
+-- Keys: meta targets index-a index-b requests owned queue activators events details timers
 -- Args:
 --   now        us, 0 for the server's time
 --   beats      repeated: uid, boot, sequence
@@ -20,11 +20,11 @@ for i = 2, #ARGV, 3 do uids[#uids + 1] = ARGV[i] end
 local reply = { 'ok', 0 }
 if #uids == 0 then return reply end
 
-local raw = redis.call('HMGET', KEYS[TARGETS], unpack(uids))
-local kept, beats, deadline = {}, {}, ctx.now + 3 * heartbeat_period(ctx)
+fetch_targets(ctx, uids)
+local beats, deadline = {}, ctx[NOW] + 3 * heartbeat_period(ctx)
 for i, uid in ipairs(uids) do
   local boot, sequence = tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
-  local target = raw[i] and { struct.unpack(TARGET_FORMAT, raw[i]) }
+  local target = ctx[TARGET_CACHE][uid]
   if not target or boot > target[BOOT]
     or (REVIVABLE[target[CAUSE]] and boot == target[BOOT] and sequence > target[SEQUENCE]) then
     if not (target and target[STATE] == 'deleted' and not REVIVABLE[target[CAUSE]]) then
@@ -40,12 +40,11 @@ for i, uid in ipairs(uids) do
       if target[STATE] == 'suspected' then recover_target(ctx, uid, target, details) end
       settle_target(ctx, uid, target, details)
     else
-      kept[#kept + 1], kept[#kept + 2] = uid, struct.pack(TARGET_FORMAT, unpack(target, 1, CAUSE))
+      write_target(ctx, uid, target)
     end
   end
 end
-if #kept > 0 then redis.call('HSET', KEYS[TARGETS], unpack(kept)) end
 if #beats > 0 then redis.call('ZADD', KEYS[TIMERS], unpack(beats)) end
 commit(ctx, 'heartbeats')
-if ctx.more then reply[2] = 1 end
+if ctx[MORE] then reply[2] = 1 end
 return reply

@@ -7,7 +7,7 @@
 --- @include "evict-target"
 --- @include "settle-target"
 -- Judges a suspected or quarantined target by the result of a probe.
--- Keys: meta targets free load requests owned queue activators events details timers
+-- Keys: meta targets index-a index-b requests owned queue activators events details timers
 -- Args:
 --   uid        text
 --   passed     1 or 0
@@ -29,17 +29,17 @@ if target[STATE] == 'suspected' then
   elseif details[SUSPECT] == 'silent' then
     bury_target(ctx, uid, target, details, 'silent')
   end
-elseif target[STATE] == 'quarantined' and ctx.now >= details[Q_UNTIL] then
+elseif target[STATE] == 'quarantined' and ctx[NOW] >= details[Q_UNTIL] then
   if passed then
     recover_target(ctx, uid, target, details)
   else
     local longest = tonumber(redis.call('HGET', KEYS[META], 'quarantineMax'))
-    local left = details[Q_SINCE] + longest - ctx.now
+    local left = details[Q_SINCE] + longest - ctx[NOW]
     if left <= 0 then
       evict_target(ctx, uid, target, details)
     else
       details[Q_PERIOD] = math.min(details[Q_PERIOD] * 2, QUARANTINE_CAP)
-      details[Q_UNTIL] = ctx.now + math.min(details[Q_PERIOD], left)
+      details[Q_UNTIL] = ctx[NOW] + math.min(details[Q_PERIOD], left)
       redis.call('ZADD', KEYS[TIMERS], details[Q_UNTIL], 'p' .. uid)
     end
   end

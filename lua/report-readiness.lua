@@ -11,9 +11,11 @@
 --- @include "answer-ask"
 --- @include "reply-report"
 --- @include "heartbeat-period"
+--- @include "profiles"
+--- @include "right-work"
 -- Stores what a sidecar says of its pod, if it is newer than what is stored, and gives slots that
 -- became free to who waits.
--- Keys: meta targets free load requests owned queue activators events details timers
+-- Keys: meta targets index-a index-b requests owned queue activators events details timers
 -- Args:
 --   uid        text, of the pod
 --   boot       number of this life of the sidecar
@@ -31,6 +33,7 @@
 --   marks      JSON object of start instants
 --   asked      lease ids that the last reply asked about, separated by spaces
 --   running    those of them that still run, separated by spaces
+--   kvFree     tokens, empty where not known
 --   now        us, 0 for the server's time
 -- Reply: accepted | stale | buried, then state boot sequence idle targets more, then leases to ask
 --   about | unknown-revision
@@ -41,7 +44,7 @@ local function count_of(text) return math.min(tonumber(text), HELD_ALL - 1) end
 
 local uid, boot, sequence, reported = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 
-local ctx = begin(KEYS, ARGV[17])
+local ctx = begin(KEYS, ARGV[18])
 if not ctx then return { 'unknown-revision' } end
 local target = read_target(ctx, uid)
 local is_first = not target
@@ -69,12 +72,15 @@ target[REPORTED_AT] = now_ms(ctx)
 target[HELD] = is_first and math.max(0, count_of(ARGV[8]) - target[IN_FLIGHT]) or 0
 details[POD_NAME], details[BUILD], details[MARKS] = ARGV[11], ARGV[12], ARGV[14]
 if ARGV[13] ~= '' then details[CARD] = ARGV[13] end
+target[KV_FREE] = tonumber(ARGV[17])
+know_profile(ctx, target, details[CARD])
 answer_ask(ctx, uid, target, ARGV[15], ARGV[16])
+right_work(ctx, target)
 
 if reported == 'goodbye' then
   bury_target(ctx, uid, target, details, 'goodbye')
 else
-  redis.call('ZADD', KEYS[TIMERS], ctx.now + 3 * heartbeat_period(ctx), 'h' .. uid)
+  redis.call('ZADD', KEYS[TIMERS], ctx[NOW] + 3 * heartbeat_period(ctx), 'h' .. uid)
   apply_report(ctx, uid, target, details, reported, ARGV[5])
   settle_target(ctx, uid, target, details)
 end

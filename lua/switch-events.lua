@@ -10,7 +10,9 @@ local meta, events = KEYS[1], KEYS[2]
 local on = ARGV[1]
 local run = redis.call('HGET', meta, 'run')
 if not run then return { 'unknown-revision' } end
--- The switch is the last byte of what every step reads.
-redis.call('HSET', meta, 'run', string.sub(run, 1, -2) .. string.char(on))
+-- The switch is the lowest bit of the flags that every step reads.
+local flags = string.byte(run, FLAGS_AT)
+redis.call('HSET', meta, 'run', string.sub(run, 1, FLAGS_AT - 1)
+  .. string.char(flags - flags % 2 + tonumber(on)) .. string.sub(run, FLAGS_AT + 1))
 if on == '0' then redis.call('UNLINK', events) end
 return { 'ok' }

@@ -10,15 +10,15 @@ export const ROUTING_KEYS = [
   "meta",
   /** Hash, uid -> target, tombstones included. */
   "targets",
-  /** Sorted set of targets with a free slot, by admission. */
-  "free",
-  /** The same targets by requests in flight, then admission. */
-  "load",
+  /** Sorted set of the targets with a free slot, in the order of the policy: one in force ... */
+  "index-a",
+  /** ... and the other one, filled while a change of policy puts them in another order. */
+  "index-b",
   /** Hash, lease id -> lease or ticket. */
   "requests",
-  /** Sorted set in name order: requests of an activator, lapsed leases of a target, evicted pods. */
+  /** Sorted set in name order: lapsed leases of a target, evicted pods, leases in local queues. */
   "owned",
-  /** Sorted set of tickets by order key. */
+  /** Sorted set in name order: tickets by arrival and by rank, tenants that wait. */
   "queue",
   /** Sorted set of activators by the end of their lease. */
   "activators",

@@ -1,7 +1,7 @@
 /**
  * Builds the one function library out of `lua/`: includes first, each once and in the order of
  * need, then a function per script. Library and functions carry the digest of the source, so two
- * versions live side by side during a rollout.
+ * versions live side by side during a rollout. Constants are put in place of their names.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
@@ -46,8 +46,30 @@ export function loadScripts(folder: string = LUA_FOLDER): ScriptLibrary {
       `redis.register_function('${functionName(script)}', function(KEYS, ARGV)\n${text}\nend)`,
   );
   const name = `pilotlight_${digest}`;
-  const source = `#!lua name=${name}\n${includes.text}\n${functions.join("\n")}\n`;
-  return { name, source, scripts, functionName };
+  const text = inlineConstants(`${includes.text}\n${functions.join("\n")}\n`);
+  return { name, source: `#!lua name=${name}\n${text}`, scripts, functionName };
+}
+
+/** `local NAME, OTHER = 1, 'two'`: numbers and texts only, all other values stay variables. */
+const CONSTANTS =
+  /^local ([A-Z][A-Z0-9_]*(?:,\s*[A-Z][A-Z0-9_]*)*) =\s*((?:-?\d+|'[^'\n]*')(?:,\s*(?:-?\d+|'[^'\n]*'))*)$/gm;
+const VALUE = /-?\d+|'[^'\n]*'/g;
+const TOKEN = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|--[^\n]*|\b[A-Z][A-Z0-9_]*\b/g;
+
+/**
+ * Puts constants in place of their names. A name of the outer block costs every use an instruction
+ * of the interpreter, and Lua takes 200 of them; lines keep their numbers.
+ */
+function inlineConstants(source: string): string {
+  const values = new Map<string, string>();
+  const rest = source.replace(CONSTANTS, (line, names: string, list: string) => {
+    const found = list.match(VALUE) ?? [];
+    for (const [index, name] of names.split(/,\s*/).entries()) {
+      values.set(name, found[index] ?? "nil");
+    }
+    return "\n".repeat(line.split("\n").length - 1);
+  });
+  return rest.replace(TOKEN, (token) => values.get(token) ?? token);
 }
 
 function withoutIncludes(text: string): string {

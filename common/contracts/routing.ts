@@ -141,6 +141,8 @@ export interface TargetView {
   readonly sequence: number;
   readonly capacity: number;
   readonly inFlight: number;
+  /** Estimated work of its leases in us, under `speed-aware`. */
+  readonly outstandingUs?: number;
   readonly card: string;
   /** Server time in ms of the last report. */
   readonly reportedAt: number;

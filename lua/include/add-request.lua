@@ -1,10 +1,21 @@
 --- @include "layout"
--- Stores a lease or a ticket of an id that is new, and its holder as alive. False when the id is
--- known: nothing changed. `of`: the target of a lease, the excluded targets of a ticket.
-local function add_request(ctx, request, kind, arrived_at, of)
-  local keys, id, holder = ctx.keys, request.id, request.holder
-  local record = struct.pack(REQUEST_FORMAT, kind, holder, arrived_at, of, ctx.now, 0)
-  if redis.call('HSETNX', keys[REQUESTS], id, record) == 0 then return false end
-  redis.call('ZADD', keys[ACTIVATORS], 'GT', ctx.clock + LEASE_TIME, holder)
+--- @include "request-record"
+--- @include "write-request"
+-- Stores a lease or a ticket, packed or not, of an id that is new, and its holder as alive. False when
+-- the id is known: nothing changed.
+local function add_request(ctx, id, holder, request)
+  local known = ctx[REQUEST_CACHE][id]
+  if known then return false end
+  if known == nil then
+    local record = pack_request(request)
+    if call('HSETNX', ctx[KEY_LIST][REQUESTS], id, record) == 0 then return false end
+    ctx[REQUEST_CACHE][id] = request
+  else
+    write_request(ctx, id, request)
+  end
+  if ctx[RENEWED] ~= holder then
+    ctx[RENEWED] = holder
+    call('ZADD', ctx[KEY_LIST][ACTIVATORS], 'GT', ctx[CLOCK] + LEASE_TIME, holder)
+  end
   return true
 end

@@ -5,18 +5,18 @@
 local function note_flap(ctx, details)
   local recent = {}
   for _, at in ipairs(details[FLAPS]) do
-    if ctx.now - at < MEMORY_OF_FAULTS and #recent < 99 then recent[#recent + 1] = at end
+    if ctx[NOW] - at < MEMORY_OF_FAULTS and #recent < 99 then recent[#recent + 1] = at end
   end
-  recent[#recent + 1] = ctx.now
+  recent[#recent + 1] = ctx[NOW]
   details[FLAPS] = recent
 end
 
 local function is_flapping(ctx, details)
   local recent = 0
   for _, at in ipairs(details[FLAPS]) do
-    if ctx.now - at < MEMORY_OF_FAULTS then recent = recent + 1 end
+    if ctx[NOW] - at < MEMORY_OF_FAULTS then recent = recent + 1 end
   end
-  return recent > 0 and recent >= tonumber(redis.call('HGET', ctx.keys[META], 'flaps'))
+  return recent > 0 and recent >= tonumber(redis.call('HGET', ctx[KEY_LIST][META], 'flaps'))
 end
 
 -- What the state of a target becomes when its sidecar says `reported`. A drain is never taken

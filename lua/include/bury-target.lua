@@ -11,9 +11,9 @@ local REVIVABLE = { silent = true, misdirected = true }
 local function bury_target(ctx, uid, target, details, cause)
   set_state(ctx, uid, target, details, 'deleted', cause)
   target[CAUSE], target[HELD], target[OCCUPIED] = cause, 0, 0
-  redis.call('HDEL', ctx.keys[DETAILS], uid)
-  redis.call('ZREM', ctx.keys[TIMERS], 'h' .. uid, 'p' .. uid)
-  redis.call('ZADD', ctx.keys[TIMERS], ctx.now + TOMBSTONE_TIME, 'x' .. uid)
+  redis.call('HDEL', ctx[KEY_LIST][DETAILS], uid)
+  redis.call('ZREM', ctx[KEY_LIST][TIMERS], 'h' .. uid, 'p' .. uid)
+  redis.call('ZADD', ctx[KEY_LIST][TIMERS], ctx[NOW] + TOMBSTONE_TIME, 'x' .. uid)
   if not REVIVABLE[cause] then forget_lapsed(ctx, uid, target) end
   write_target(ctx, uid, target)
 end

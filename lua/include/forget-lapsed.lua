@@ -8,5 +8,5 @@ local function forget_lapsed(ctx, uid, target)
   for _, request_id in ipairs(list_owned(ctx, 'l', uid, MOST_OWNED)) do
     forget_lease(ctx, request_id, read_request(ctx, request_id), target)
   end
-  if target[LAPSED] > 0 then redis.call('ZADD', ctx.keys[TIMERS], ctx.now, 'l' .. uid) end
+  if target[LAPSED] > 0 then redis.call('ZADD', ctx[KEY_LIST][TIMERS], ctx[NOW], 'l' .. uid) end
 end

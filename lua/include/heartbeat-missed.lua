@@ -6,8 +6,8 @@
 --- @include "heartbeat-period"
 -- No heartbeat came in time.
 local function heartbeat_missed(ctx, uid, target)
-  if ctx.now < ctx.hold then
-    redis.call('ZADD', ctx.keys[TIMERS], ctx.hold + 3 * heartbeat_period(ctx), 'h' .. uid)
+  if ctx[NOW] < ctx[HOLD] then
+    redis.call('ZADD', ctx[KEY_LIST][TIMERS], ctx[HOLD] + 3 * heartbeat_period(ctx), 'h' .. uid)
     return
   end
   local details = read_details(ctx, uid)

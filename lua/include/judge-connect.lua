@@ -5,7 +5,7 @@
 -- Whether data-path evidence may put one more target in quarantine: at most a quarter of those
 -- that could serve, but always one, so that a fault near one activator cannot empty the service.
 local function may_quarantine(ctx)
-  local meta = redis.call('HMGET', ctx.keys[META], 'n:ready', 'n:suspected', 'evidence')
+  local meta = redis.call('HMGET', ctx[KEY_LIST][META], 'n:ready', 'n:suspected', 'evidence')
   local out = tonumber(meta[3] or 0)
   local usable = tonumber(meta[1] or 0) + tonumber(meta[2] or 0) + out
   return out < math.max(1, math.floor(usable / 4))
@@ -18,7 +18,7 @@ local function judge_connect(ctx, uid, target, details)
   elseif (state == 'ready' or state == 'suspected') and may_quarantine(ctx) then
     quarantine_target(ctx, uid, target, details, 'connect failed')
     details[Q_EVIDENCE] = 1
-    redis.call('HINCRBY', ctx.keys[META], 'evidence', 1)
+    redis.call('HINCRBY', ctx[KEY_LIST][META], 'evidence', 1)
   elseif state == 'ready' then
     suspect_target(ctx, uid, target, details, 'evidence')
   end

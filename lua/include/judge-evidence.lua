@@ -16,14 +16,14 @@ local function judge_evidence(ctx, uid, target, details, evidence)
   elseif evidence == 'push-lost' and target[STATE] == 'suspected' then
     -- Refused before and silent now: the next refusal, or a failed probe, deletes it.
     details[SUSPECT] = 'silent'
-    redis.call('ZADD', ctx.keys[TIMERS], ctx.now, 'p' .. uid)
+    redis.call('ZADD', ctx[KEY_LIST][TIMERS], ctx[NOW], 'p' .. uid)
   elseif target[STATE] ~= 'ready' then
     return
   elseif evidence == 'push-lost' then
     suspect_target(ctx, uid, target, details, 'silent')
-  elseif evidence == 'reset' or ctx.now - details[RESET_AT] < MEMORY_OF_FAULTS then
+  elseif evidence == 'reset' or ctx[NOW] - details[RESET_AT] < MEMORY_OF_FAULTS then
     suspect_target(ctx, uid, target, details, 'evidence')
   else
-    details[RESET_AT] = ctx.now
+    details[RESET_AT] = ctx[NOW]
   end
 end

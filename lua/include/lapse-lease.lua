@@ -7,6 +7,6 @@ local function lapse_lease(ctx, request_id, lease, target)
   if lease[LAPSED_LEASE] == 1 then return end
   lease[LAPSED_LEASE] = 1
   write_request(ctx, request_id, lease)
-  redis.call('ZADD', ctx.keys[OWNED], 0, owned_member('l', lease[UID], request_id))
+  redis.call('ZADD', ctx[KEY_LIST][OWNED], 0, owned_member('l', lease[UID], request_id))
   target[LAPSED] = target[LAPSED] + 1
 end

@@ -1,5 +1,5 @@
 --- @include "layout"
 -- A target nobody has seen before; its state is yet to be set.
 local function new_target()
-  return { '', 0, 1, 0, 0, 0, 0, 0, 0, 0, '', 0, 0, '' }
+  return { false, false, false, '', 0, 1, 0, 0, 0, 0, 0, 0, 0, '', 0, 0, '' }
 end

@@ -8,8 +8,8 @@
 --- @include "settle-target"
 -- What one lapsed request of a dead activator becomes: nothing, or a question to the pod.
 local function reap_request(ctx, request_id, request)
-  if request[KIND] == 'ticket' then
-    drop_ticket(ctx, request_id)
+  if request[KIND] == TICKET then
+    drop_ticket(ctx, request_id, request)
     return
   end
   local target = read_target(ctx, request[UID])
@@ -24,11 +24,11 @@ end
 -- Reaps one activator whose time is over, a bounded number of requests per call. While leases are
 -- held back (a gap in time, another server) only one that left by itself is reaped.
 local function reap_activators(ctx)
-  local limit = ctx.now < ctx.hold and 0 or ctx.clock
-  local activator_id, expiry = unpack(redis.call('ZRANGEBYSCORE', ctx.keys[ACTIVATORS], '-inf', limit,
+  local limit = ctx[NOW] < ctx[HOLD] and 0 or ctx[CLOCK]
+  local activator_id, expiry = unpack(redis.call('ZRANGEBYSCORE', ctx[KEY_LIST][ACTIVATORS], '-inf', limit,
     'WITHSCORES', 'LIMIT', 0, 1))
   if not activator_id then return end
-  ctx.alive[activator_id] = false
+  ctx[ALIVE] = { [activator_id] = false }
   local page = reap_page(ctx, activator_id, expiry)
   for i = 1, #page, 2 do
     -- Handing over a slot of an earlier one may have dropped this ticket already.
@@ -37,5 +37,5 @@ local function reap_activators(ctx)
       reap_request(ctx, page[i], request)
     end
   end
-  ctx.more = true
+  ctx[MORE] = true
 end

@@ -4,14 +4,14 @@
 -- pay for it, and deaths are rare. The end of its lease tells this death from an earlier one.
 local function reap_page(ctx, activator_id, expiry)
   local death = expiry .. ' ' .. activator_id
-  local cursor, of = string.match(redis.call('HGET', ctx.keys[META], 'reap') or '', '^(%d+) (.*)$')
+  local cursor, of = string.match(redis.call('HGET', ctx[KEY_LIST][META], 'reap') or '', '^(%d+) (.*)$')
   if of ~= death then cursor = '0' end
-  local page = redis.call('HSCAN', ctx.keys[REQUESTS], cursor, 'COUNT', MOST_OWNED)
+  local page = redis.call('HSCAN', ctx[KEY_LIST][REQUESTS], cursor, 'COUNT', MOST_OWNED)
   if page[1] == '0' then
-    redis.call('HDEL', ctx.keys[META], 'reap')
-    redis.call('ZREM', ctx.keys[ACTIVATORS], activator_id)
+    redis.call('HDEL', ctx[KEY_LIST][META], 'reap')
+    redis.call('ZREM', ctx[KEY_LIST][ACTIVATORS], activator_id)
   else
-    redis.call('HSET', ctx.keys[META], 'reap', page[1] .. ' ' .. death)
+    redis.call('HSET', ctx[KEY_LIST][META], 'reap', page[1] .. ' ' .. death)
   end
   return page[2]
 end

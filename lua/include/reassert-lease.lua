@@ -14,7 +14,7 @@ local function placeholder_target(ctx, uid, address)
   target[ADDRESS] = address
   set_state(ctx, uid, target, details, 'starting', 'not heard yet')
   write_details(ctx, uid, details)
-  redis.call('ZADD', ctx.keys[TIMERS], ctx.now + SUSPECT_TIME, 'h' .. uid)
+  redis.call('ZADD', ctx[KEY_LIST][TIMERS], ctx[NOW] + SUSPECT_TIME, 'h' .. uid)
   return target
 end
 
@@ -23,18 +23,22 @@ local function reassert_lease(ctx, request_id, lease, address)
   local uid = lease[UID]
   local target = read_target(ctx, uid) or placeholder_target(ctx, uid, address)
   local known = read_request(ctx, request_id)
-  if known and known[KIND] == 'ticket' then
-    drop_ticket(ctx, request_id)
+  if known and known[KIND] == TICKET then
+    drop_ticket(ctx, request_id, known)
     known = nil
   end
   if known and (known[LAPSED_LEASE] == 0 or known[UID] ~= uid) then return end
   if known then
-    redis.call('ZREM', ctx.keys[OWNED], owned_member('l', uid, request_id))
+    redis.call('ZREM', ctx[KEY_LIST][OWNED], owned_member('l', uid, request_id))
     target[LAPSED] = target[LAPSED] - 1
+    -- What it weighs is counted already.
+    known[HOLDER], known[LAPSED_LEASE] = lease[HOLDER], 0
+    lease = known
   else
     target[IN_FLIGHT] = target[IN_FLIGHT] + 1
     if target[HELD] ~= HELD_ALL then target[HELD] = math.max(0, target[HELD] - 1) end
-    ctx.busy = ctx.busy + 1
+    ctx[BUSY] = ctx[BUSY] + 1
+    if lease[LEASE_WORK] then target[WORK] = (target[WORK] or 0) + lease[LEASE_WORK] end
   end
   write_request(ctx, request_id, lease)
   write_target(ctx, uid, target)

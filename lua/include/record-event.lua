@@ -4,13 +4,13 @@
 local MOST_FREE = 1000000
 
 local function record_event(ctx, operation, uid, request_id, target)
-  if not ctx.events then return end
+  if not ctx[EVENTS_ON] then return end
   local state, in_flight, capacity, free = '', 0, 0, 0
   if target then
     state, in_flight, capacity = target[STATE], target[IN_FLIGHT], target[CAPACITY]
-    free = math.min(free_slots(target), MOST_FREE)
+    free = math.min(free_slots(ctx, target), MOST_FREE)
   end
-  redis.call('XADD', ctx.keys[EVENTS], 'MAXLEN', '~', 20000, '*', 'at', ctx.now,
+  redis.call('XADD', ctx[KEY_LIST][EVENTS], 'MAXLEN', '~', 20000, '*', 'at', ctx[NOW],
     'operation', operation, 'target', uid or '', 'lease', request_id or '', 'state', state,
-    'inFlight', in_flight, 'capacity', capacity, 'free', free, 'waiting', ctx.waiting)
+    'inFlight', in_flight, 'capacity', capacity, 'free', free, 'waiting', ctx[WAITING])
 end

@@ -19,14 +19,13 @@ end
 local function release(ctx, lease_id, outcome)
   local request = read_request(ctx, lease_id)
   if not request then return { 'gone' } end
-  if request[KIND] == 'ticket' then
-    drop_ticket(ctx, lease_id)
+  if request[KIND] == TICKET then
+    drop_ticket(ctx, lease_id, request)
     commit(ctx, 'cancel', '', lease_id)
     return { 'released' }
   end
   local uid = request[UID]
   local target = read_target(ctx, uid)
-  local was_free = target and free_slots(target) > 0
   if target and goes_on(target, outcome) then
     lapse_lease(ctx, lease_id, request, target)
   else
@@ -35,8 +34,8 @@ local function release(ctx, lease_id, outcome)
   if target and target[STATE] == 'draining' then
     settle_target(ctx, uid, target)
   elseif target then
-    if ctx.waiting > 0 then hand_over(ctx, uid, target) end
-    write_target(ctx, uid, target, was_free)
+    if ctx[WAITING] > 0 or ctx[PLACES] > 0 then hand_over(ctx, uid, target) end
+    write_target(ctx, uid, target)
   end
   commit(ctx, 'release', uid, lease_id, target)
   return { 'released' }

@@ -7,7 +7,7 @@
 local function run_timer(ctx, kind, uid, found)
   local target = read_target(ctx, uid)
   if not target then
-    redis.call('ZREM', ctx.keys[TIMERS], kind .. uid)
+    redis.call('ZREM', ctx[KEY_LIST][TIMERS], kind .. uid)
   elseif kind == 'h' then
     heartbeat_missed(ctx, uid, target)
     if target[STATE] == 'suspected' then probe_due(ctx, uid, target, found) end
@@ -16,7 +16,7 @@ local function run_timer(ctx, kind, uid, found)
   elseif kind == 'x' then
     tombstone_due(ctx, uid, target)
   else
-    redis.call('ZREM', ctx.keys[TIMERS], kind .. uid)
+    redis.call('ZREM', ctx[KEY_LIST][TIMERS], kind .. uid)
     forget_lapsed(ctx, uid, target)
     write_target(ctx, uid, target)
   end

@@ -5,5 +5,5 @@
 local function suspect_target(ctx, uid, target, details, cause)
   set_state(ctx, uid, target, details, 'suspected', cause)
   details[SUSPECT] = cause
-  redis.call('ZADD', ctx.keys[TIMERS], ctx.now, 'p' .. uid, ctx.now + SUSPECT_TIME, 'h' .. uid)
+  redis.call('ZADD', ctx[KEY_LIST][TIMERS], ctx[NOW], 'p' .. uid, ctx[NOW] + SUSPECT_TIME, 'h' .. uid)
 end

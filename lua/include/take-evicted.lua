@@ -6,7 +6,7 @@ local function take_evicted(ctx, take)
   local uids = list_owned(ctx, 'e', '', MOST_OWNED)
   if take then
     for _, uid in ipairs(uids) do
-      redis.call('ZREM', ctx.keys[OWNED], owned_member('e', '', uid))
+      redis.call('ZREM', ctx[KEY_LIST][OWNED], owned_member('e', '', uid))
     end
   end
   return uids

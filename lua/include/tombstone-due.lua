@@ -6,11 +6,11 @@
 local function tombstone_due(ctx, uid, target)
   forget_lapsed(ctx, uid, target)
   if target[IN_FLIGHT] > 0 then
-    redis.call('ZADD', ctx.keys[TIMERS], ctx.now + TOMBSTONE_TIME, 'x' .. uid)
+    redis.call('ZADD', ctx[KEY_LIST][TIMERS], ctx[NOW] + TOMBSTONE_TIME, 'x' .. uid)
     write_target(ctx, uid, target)
     return
   end
-  redis.call('HDEL', ctx.keys[TARGETS], uid)
-  redis.call('ZREM', ctx.keys[TIMERS], 'x' .. uid, 'l' .. uid)
-  redis.call('ZREM', ctx.keys[OWNED], owned_member('e', '', uid))
+  redis.call('HDEL', ctx[KEY_LIST][TARGETS], uid)
+  redis.call('ZREM', ctx[KEY_LIST][TIMERS], 'x' .. uid, 'l' .. uid)
+  redis.call('ZREM', ctx[KEY_LIST][OWNED], owned_member('e', '', uid))
 end

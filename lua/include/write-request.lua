@@ -1,5 +1,6 @@
 --- @include "layout"
--- Stores a lease or a ticket.
+-- Keeps a lease or a ticket to be stored when the step ends; false ends it.
 local function write_request(ctx, request_id, request)
-  redis.call('HSET', ctx.keys[REQUESTS], request_id, struct.pack(REQUEST_FORMAT, unpack(request, 1, LAPSED_LEASE)))
+  local written = ctx[WRITTEN]
+  ctx[REQUEST_CACHE][request_id], written[#written + 1] = request, request_id
 end

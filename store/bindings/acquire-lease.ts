@@ -1,31 +1,70 @@
 /** Binding of `lua/acquire-lease.lua`; its reply is also that of `ask-ticket`. */
 import { REQUEST_KEYS, flag } from "./binding.ts";
 import type { Binding, Reply } from "./binding.ts";
-import type { AcquireRequest, AcquireResult } from "../types.ts";
+import type {
+  AcquireRequest,
+  AcquireResult,
+  CallDetails,
+  CallPlan,
+  Lease,
+  OwnObjective,
+} from "../types.ts";
 
 /** Exclusions sent at most: the latest. Earlier ones are out of the index by their own failure. */
 const MOST_EXCLUDED = 32;
 
 type PlainArgs = readonly [leaseId: string, activatorId: string, random: string];
-type MoreArgs = readonly [arrivedAt: string, mayWait: string, exclude: string];
+type MoreArgs = readonly [arrivedAt: string, mayWait: string, exclude: string, call: string];
 
 /** Each argument costs the server as much as a tenth of a command: usual values are left out. */
 export function acquireArgs(request: AcquireRequest): PlainArgs | [...PlainArgs, ...MoreArgs] {
-  const { leaseId, activatorId, random, arrivedAt, mayWait, exclude } = request;
+  const { leaseId, activatorId, random, arrivedAt, mayWait, exclude, call } = request;
   const args = [leaseId, activatorId, `${random[0]} ${random[1]}`] as const;
-  if (arrivedAt === 0 && mayWait && exclude.length === 0) return args;
+  if (call === undefined && arrivedAt === 0 && mayWait && exclude.length === 0) return args;
   const latest = exclude.slice(-MOST_EXCLUDED).join(" ");
-  return [...args, String(arrivedAt), flag(mayWait), latest];
+  const details = call === undefined ? "" : encodeDetails(call);
+  return [...args, String(arrivedAt), flag(mayWait), latest, details];
+}
+
+/** Between the parts of a call, and behind each name and number of its estimates. */
+const PART = "\u0002";
+const ENTRY = "\u0001";
+const SEPARATORS = /[\0-\u0002]/g;
+
+/** A name from outside never reaches into the next field. */
+const plainName = (name: string): string => name.replaceAll(SEPARATORS, "_");
+
+function encodeDetails(call: CallDetails): string {
+  const { plan, priority = 0, tenant, workUs, promptTokens = 0, rejectLate = false } = call;
+  let works = "";
+  for (const [profile, us] of workUs ?? []) {
+    works += `${plainName(profile)}${ENTRY}${Math.max(1, Math.round(us))}${ENTRY}`;
+  }
+  return [
+    plan === undefined ? "" : encodePlan(plan),
+    String(Math.max(-8, Math.min(7, Math.trunc(priority)))),
+    plainName(tenant?.name ?? ""),
+    String(Math.max(0.001, Math.min(1_000, tenant?.weight ?? 1))),
+    String(Math.max(0, Math.round(promptTokens))),
+    flag(rejectLate),
+    works,
+  ].join(PART);
+}
+
+function encodePlan(plan: CallPlan | OwnObjective): string {
+  if ("sloUs" in plan) return `${plan.sloUs} ${plan.restUs}`;
+  const { readyAt, budgetUs, deadlineAt, restUs, workflowArrivedAt } = plan;
+  return `${readyAt} ${budgetUs} ${deadlineAt} ${restUs} ${workflowArrivedAt}`;
 }
 
 export const acquireLease: Binding<AcquireRequest, AcquireResult> = {
   script: "acquire-lease",
   keys: REQUEST_KEYS,
-  args: ["leaseId", "activatorId", "random", "arrivedAt", "mayWait", "exclude", "now"],
+  args: ["leaseId", "activatorId", "random", "arrivedAt", "mayWait", "exclude", "call", "now"],
   encode: (request, { now }) => {
     const args = acquireArgs(request);
     if (now === "0") return [...args];
-    return args.length === 3 ? [...args, "0", "1", "", now] : [...args, now];
+    return args.length === 3 ? [...args, "0", "1", "", "", now] : [...args, now];
   },
   decode: (reply, { leaseId }) => decodeAcquire(reply, leaseId),
 };
@@ -33,6 +72,7 @@ export const acquireLease: Binding<AcquireRequest, AcquireResult> = {
 /** Values of each shape of the reply, with its status word. */
 export const ACQUIRE_REPLY_LENGTHS: ReadonlyMap<string, number> = new Map([
   ["leased", 5],
+  ["ranked", 8],
   ["waiting", 4],
   ["queue-full", 2],
 ]);
@@ -41,6 +81,8 @@ export function decodeAcquire(reply: Reply, leaseId: string): AcquireResult {
   switch (reply.status) {
     case "no-slot":
       return { kind: "no-slot" };
+    case "deadline-unreachable":
+      return { kind: "deadline-unreachable" };
     case "queue-full":
       return { kind: "queue-full", retryAfterMs: Math.max(1_000, reply.number(1)) };
     case "unknown-revision":
@@ -50,7 +92,7 @@ export function decodeAcquire(reply: Reply, leaseId: string): AcquireResult {
   }
 }
 
-/** `leased` or `waiting`. */
+/** `leased`, `ranked` or `waiting`. */
 export function decodeRequest(reply: Reply, leaseId: string): AcquireResult {
   if (reply.status === "leased") {
     const lease = {
@@ -62,6 +104,7 @@ export function decodeRequest(reply: Reply, leaseId: string): AcquireResult {
     };
     return { kind: "leased", lease };
   }
+  if (reply.status === "ranked") return { kind: "leased", lease: decodeRanked(reply, leaseId) };
   if (reply.status === "waiting") {
     return {
       kind: "waiting",
@@ -71,4 +114,20 @@ export function decodeRequest(reply: Reply, leaseId: string): AcquireResult {
     };
   }
   throw reply.unexpected();
+}
+
+/** A class that is none says that the lease has no order. */
+function decodeRanked(reply: Reply, leaseId: string): Lease {
+  const orderClass = reply.number(5);
+  return {
+    leaseId,
+    targetUid: reply.text(1),
+    address: reply.text(2),
+    arrivedAt: reply.number(3),
+    grantedAt: reply.number(4),
+    ...(orderClass === 0 || orderClass === 1
+      ? { order: { orderClass, keyUs: reply.number(6) } }
+      : {}),
+    workUs: reply.number(7),
+  };
 }

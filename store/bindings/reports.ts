@@ -31,6 +31,7 @@ export const reportReadiness: Binding<Report, ReportResult & { more: boolean }> 
     "marks",
     "asked",
     "running",
+    "kvFree",
     "now",
   ],
   encode: ({ report, context }, { now }) => [
@@ -50,6 +51,7 @@ export const reportReadiness: Binding<Report, ReportResult & { more: boolean }> 
     JSON.stringify({ ...context.marks, ...report.marks }),
     report.asked.join(" "),
     report.running.join(" "),
+    report.kvFreeTokens === undefined ? "" : String(report.kvFreeTokens),
     now,
   ],
   decode: (reply) => {

@@ -10,6 +10,9 @@ import {
 import { REQUEST_KEYS, STATE_KEYS } from "./binding.ts";
 import type { Binding } from "./binding.ts";
 
+/** As in `lua/include/layout.lua`. */
+const NO_ORDER = 2;
+
 /** A step of a batch: an acquire, or a release of one lease. */
 export type RequestStep =
   | { readonly acquire: AcquireRequest }
@@ -91,6 +94,12 @@ export const listHeld: Binding<{ activatorId: string; cursor: string }, HeldPage
   decode: (reply) => ({ cursor: reply.text(1), ids: reply.texts(2) }),
 };
 
+/** Work, class and key of a lease that has them. */
+function encodeRank({ workUs, order }: Lease): string {
+  if (workUs === undefined && order === undefined) return "";
+  return `${workUs ?? 0} ${order?.orderClass ?? NO_ORDER} ${order?.keyUs ?? 0}`;
+}
+
 export const reassertLeases: Binding<{ activatorId: string; leases: readonly Lease[] }, void> = {
   script: "reassert-leases",
   keys: STATE_KEYS,
@@ -104,6 +113,7 @@ export const reassertLeases: Binding<{ activatorId: string; leases: readonly Lea
       lease.address,
       String(lease.arrivedAt),
       String(lease.grantedAt),
+      encodeRank(lease),
     ]),
   ],
   decode: () => undefined,

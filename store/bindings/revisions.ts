@@ -3,15 +3,17 @@ import type { RevisionConfig } from "../../common/contracts/routing.ts";
 import { ROUTING_KEYS } from "../keys.ts";
 import type { RevisionFigures } from "../types.ts";
 import type { Binding, Reply } from "./binding.ts";
-import { flag } from "./binding.ts";
+import { STATE_KEYS, flag } from "./binding.ts";
 
+/** Until a simulation of the revision's own load finds a better one. */
+const DEFAULT_ALPHA = 0.3;
 const US_PER_MS = 1_000;
 const us = (ms: number): string => String(Math.round(ms * US_PER_MS));
 
 /** True: call again, the targets are being put in the order of another policy. */
 export const configureRevision: Binding<RevisionConfig, boolean> = {
   script: "configure-revision",
-  keys: ROUTING_KEYS.slice(0, 4),
+  keys: STATE_KEYS,
   args: [
     "config",
     "policy",
@@ -26,6 +28,11 @@ export const configureRevision: Binding<RevisionConfig, boolean> = {
     "channel",
     "wake",
     "configs",
+    "order",
+    "limit",
+    "places",
+    "alpha",
+    "rule",
     "now",
   ],
   encode: (config, { keys, now }) => [
@@ -42,6 +49,11 @@ export const configureRevision: Binding<RevisionConfig, boolean> = {
     keys.assignPrefix,
     keys.wakeChannel,
     keys.configChannel,
+    config.queueOrder,
+    us(config.starvationLimitMs),
+    String(config.binding === "early" ? config.localQueue : 0),
+    String(config.alpha ?? DEFAULT_ALPHA),
+    config.dispatchRule ?? "wb",
     now,
   ],
   decode: (reply) => reply.flag(1),

@@ -46,6 +46,7 @@ function decodeRow(row: Reply): TargetRow {
     changedAt: row.number(14),
     quarantinedUntil: row.number(15),
     cause: row.text(16),
+    outstandingUs: row.number(17),
   };
 }
 

@@ -3,6 +3,8 @@
  * which order, which states moved, and the integral.
  */
 import type { RoutingDump } from "./routing-dump.ts";
+import { placesOf } from "./routing-invariants.ts";
+import { nextRanked } from "./routing-ranking.ts";
 import type { Step } from "./routing-steps.ts";
 
 /** I5: neither targets nor requests differ. */
@@ -47,13 +49,34 @@ function grantFaults(step: Step, before: RoutingDump, after: RoutingDump): strin
     if (target === undefined || (target.state !== "ready" && target.state !== "suspected")) {
       return [`${id} was given ${request.uid}, which is ${target?.state}`];
     }
-    const isOver = target.capacity > 0 && target.inFlight > target.capacity;
-    return isOver ? [`${request.uid} has ${target.inFlight} of ${target.capacity}`] : [];
+    const most = target.capacity + placesOf(after);
+    const isOver = target.capacity > 0 && target.inFlight > most;
+    return isOver ? [`${request.uid} has ${target.inFlight} of ${most}`] : [];
   });
+}
+
+/** In a ranked queue a single slot goes to whom the order, the tenants' turns and the limit name. */
+function rankedFaults(before: RoutingDump, after: RoutingDump): string[] {
+  const isSettled = before.meta.get("ranked") === "1" && before.meta.get("rekey") !== "1";
+  if (!isSettled || before.meta.get("order") !== after.meta.get("order")) return [];
+  const granted = before.queue.filter((id) => after.requests.get(id)?.kind === "lease");
+  const gone = before.queue.filter((id) => !after.requests.has(id));
+  const [id] = granted;
+  const lease = after.requests.get(id ?? "");
+  if (id === undefined || granted.length > 1 || gone.length > 0 || lease?.kind !== "lease")
+    return [];
+  // What this very step said of its KV room, the dump before does not know.
+  const rooms = [before, after].map(({ targets }) => targets.get(lease.uid)?.kvFree ?? -1);
+  if (rooms.some((room) => room >= 0)) return [];
+  const expected = nextRanked(before, lease.uid, Number(after.meta.get("at")));
+  return expected === id ? [] : [`${id} was served, should be ${expected}`];
 }
 
 /** A slot goes to the first in the queue that lives and may use it. */
 function orderFaults(before: RoutingDump, after: RoutingDump): string[] {
+  if (before.meta.get("ranked") === "1" || after.meta.get("ranked") === "1") {
+    return rankedFaults(before, after);
+  }
   return before.queue.flatMap((id, position) => {
     const ticket = before.requests.get(id);
     const granted = after.requests.get(id);
@@ -66,6 +89,7 @@ function orderFaults(before: RoutingDump, after: RoutingDump): string[] {
     const passed = before.queue.slice(0, position).find((earlier) => {
       const other = after.requests.get(earlier);
       if (other?.kind !== "ticket" || other.exclude.includes(uid)) return false;
+      if ((other.rank?.tokens ?? 0) > 0) return false;
       return isAlive(after, other.holder);
     });
     return passed === undefined ? [] : [`${id} was served before ${passed}`];

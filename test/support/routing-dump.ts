@@ -19,6 +19,11 @@ export interface TargetDump {
   readonly sequence: number;
   readonly confirms: boolean;
   readonly cause: string;
+  readonly workUs: number;
+  /** Number of the profile; 65,535 for none. */
+  readonly profile: number;
+  /** -1 where not known. */
+  readonly kvFree: number;
   readonly reported: string;
   readonly suspect: string;
   readonly quarantinedUntil: number;
@@ -32,6 +37,12 @@ export interface LeaseDump {
   readonly arrivedAt: number;
   readonly uid: string;
   readonly lapsed: boolean;
+  readonly workUs: number;
+  /** 2 without an order. */
+  readonly orderClass: number;
+  readonly key: number;
+  /** When a call in a local queue should start; 0 for one with a slot. */
+  readonly startsAt: number;
 }
 
 export interface TicketDump {
@@ -39,16 +50,46 @@ export interface TicketDump {
   readonly holder: string;
   readonly arrivedAt: number;
   readonly exclude: readonly string[];
+  /** Absent for a plain ticket. */
+  readonly rank?: TicketRank;
+}
+
+export interface TicketRank {
+  /** 2 while it stands by arrival alone. */
+  readonly orderClass: number;
+  readonly key: number;
+  readonly deadlineAt: number;
+  readonly rest: number;
+  readonly tokens: number;
+  readonly tenant: string;
+  readonly weight: number;
+  readonly level: number;
+}
+
+export interface RankedDump {
+  readonly id: string;
+  readonly orderClass: number;
+  readonly tenant: string;
+  readonly level: number;
+  readonly key: number;
 }
 
 export interface RoutingDump {
   readonly meta: ReadonlyMap<string, string>;
   readonly targets: ReadonlyMap<string, TargetDump>;
   readonly requests: ReadonlyMap<string, LeaseDump | TicketDump>;
-  readonly free: ReadonlyMap<string, number>;
-  readonly load: ReadonlyMap<string, number>;
+  /** Uid to score in the index in force, and in the one that is being filled. */
+  readonly index: ReadonlyMap<string, number>;
+  readonly other: ReadonlyMap<string, number>;
   readonly owned: readonly string[];
+  /** Ids that wait, by arrival. */
   readonly queue: readonly string[];
+  /** Ranked tickets in the order of their ranks, without regard to tenants' turns. */
+  readonly ranked: readonly RankedDump[];
+  /** Ids that will be lost, and the instant up to which they are not. */
+  readonly crossing: ReadonlyMap<string, number>;
+  /** Tenants and their virtual times, smallest first. */
+  readonly tenants: ReadonlyMap<string, number>;
   readonly activators: ReadonlyMap<string, number>;
   readonly timers: ReadonlyMap<string, number>;
 }
@@ -62,31 +103,80 @@ local function texts(value)
   if #copy == 0 then return cjson.empty_array or '' end
   return copy
 end
-local function records(key, format)
-  local all = redis.call('HGETALL', key)
-  local list = {}
-  for i = 1, #all, 2 do
-    local raw = all[i + 1]
-    local row = format and { struct.unpack(format, raw) } or cmsgpack.unpack(raw)
-    list[#list + 1] = { all[i], texts(row) }
+local function append(row, more)
+  for i = 1, #more - 1 do row[#row + 1] = more[i] end
+end
+local function target_row(raw)
+  local row = { struct.unpack('>sI4I4I4I4I4I4dddsBds', raw) }
+  local from = table.remove(row)
+  append(row, from <= #raw and { struct.unpack('>dI2d', raw, from) } or { 0, 65535, -1, 0 })
+  return row
+end
+local function request_row(raw)
+  local row = { struct.unpack('>BsdsdB', raw) }
+  local from = table.remove(row)
+  if from <= #raw then
+    append(row, { struct.unpack(row[1] == 1 and '>dBdd' or '>BdddddddsdBs', raw, from) })
   end
+  return row
+end
+local function records(key, decode)
+  local all, list = redis.call('HGETALL', key), {}
+  for i = 1, #all, 2 do list[#list + 1] = { all[i], texts(decode(all[i + 1])) } end
   return list
 end
 local function scores(key) return redis.call('ZRANGE', key, 0, -1, 'WITHSCORES') end
+local function places(key, is_by_work)
+  local all = scores(key)
+  if is_by_work then
+    for i = 1, #all, 2 do all[i] = string.sub(all[i], 5) end
+  end
+  return all
+end
 local meta = redis.call('HGETALL', KEYS[1])
 local run = redis.call('HGET', KEYS[1], 'run')
 local values = run and { struct.unpack('>ddddddddBBB', run) } or {}
-for i, name in ipairs({ 'at', 'clock', 'hold', 'integral', 'arrivals', 'cursor', 'waiting', 'busy', 'policy' }) do
+for i, name in ipairs({ 'at', 'clock', 'hold', 'integral', 'arrivals', 'cursor', 'waiting', 'busy', 'policy', 'filling', 'flags' }) do
   if run then meta[#meta + 1], meta[#meta + 2] = name, texts(values[i]) end
 end
-for i = 1, #meta, 2 do
-  if meta[i] == 'run' then meta[i + 1] = '' end
+if run and #run > 67 then
+  local tail = { struct.unpack('>BBdI4I4BBBd', run, 68) }
+  for i, name in ipairs({ 'order', 'share', 'limit', 'places', 'nextPlaces', 'ranked', 'shared', 'rekey', 'virtual' }) do
+    meta[#meta + 1], meta[#meta + 2] = name, texts(tail[i])
+  end
 end
+for i = 1, #meta, 2 do
+  if meta[i] == 'run' or meta[i] == 'rekey' and #meta[i + 1] > 1 then meta[i + 1] = '' end
+end
+local queue = {}
+for i, member in ipairs(redis.call('ZRANGE', KEYS[7], 0, -1)) do
+  local band = string.sub(member, 1, 1)
+  local row = { band }
+  if band == 'a' then
+    row[2], row[3] = string.sub(member, 14), texts(struct.unpack('>d', member, 2))
+  elseif band == 'x' then
+    row[2], row[3] = string.sub(member, 10), texts(struct.unpack('>d', member, 2))
+  elseif band == 't' then
+    row[2], row[3] = string.sub(member, 10), texts(struct.unpack('>d', member, 2))
+  else
+    local zero = string.find(member, '\\0', 3, true)
+    row[2], row[3], row[4] = string.sub(member, zero + 22), string.sub(member, 2, 2), string.sub(member, 3, zero - 1)
+    row[5], row[6] = texts(string.byte(member, zero + 1)), texts(struct.unpack('>d', member, zero + 2) - 4503599627370496)
+  end
+  queue[i] = row
+end
+local owned = {}
+for i, member in ipairs(redis.call('ZRANGE', KEYS[6], 0, -1)) do
+  local starts = string.sub(member, 1, 1) == 'w' and struct.unpack('>d', member, 3)
+  owned[i] = starts and 'w\\1' .. texts(starts) .. '\\1' .. string.sub(member, 11) or member
+end
+local is_second = math.floor((values[11] or 0) / 2) % 2 == 1
+local by_work, fill_by_work = values[9] == 5, values[10] == 5
 return cjson.encode({
-  meta = meta, targets = records(KEYS[2], '>sI4I4I4I4I4I4dddsBds'), free = scores(KEYS[3]),
-  load = scores(KEYS[4]), requests = records(KEYS[5], '>ssdsdB'), owned = redis.call('ZRANGE', KEYS[6], 0, -1),
-  queue = redis.call('ZRANGE', KEYS[7], 0, -1), activators = scores(KEYS[8]),
-  details = records(KEYS[10]), timers = scores(KEYS[11]),
+  meta = meta, targets = records(KEYS[2], target_row),
+  index = places(KEYS[is_second and 4 or 3], by_work), other = places(KEYS[is_second and 3 or 4], fill_by_work),
+  requests = records(KEYS[5], request_row), owned = owned, queue = queue, activators = scores(KEYS[8]),
+  details = records(KEYS[10], cmsgpack.unpack), timers = scores(KEYS[11]),
 })`;
 
 type Row = readonly (string | readonly string[])[];
@@ -97,10 +187,10 @@ interface RawDump {
   readonly targets: [string, Row][];
   readonly details: [string, Row][];
   readonly requests: [string, Row][];
-  readonly free: string[];
-  readonly load: string[];
+  readonly index: string[];
+  readonly other: string[];
   readonly owned: string[];
-  readonly queue: string[];
+  readonly queue: string[][];
   readonly activators: string[];
   readonly timers: string[];
 }
@@ -114,16 +204,21 @@ export async function dumpRouting(
   const text = String(await admin.eval(DUMP, keys.length, ...keys));
   const raw = JSON.parse(text) as RawDump;
   const details = new Map(list(raw.details));
+  const members = (band: string): readonly string[][] =>
+    list(raw.queue).filter((row) => row[0] === band);
   return {
     meta: pairs(raw.meta),
     targets: new Map(
       list(raw.targets).map(([uid, row]) => [uid, decodeTarget(row, details.get(uid) ?? [])]),
     ),
     requests: new Map(list(raw.requests).map(([id, row]) => [id, decodeRequest(row)])),
-    free: scores(raw.free),
-    load: scores(raw.load),
+    index: scores(raw.index),
+    other: scores(raw.other),
     owned: list(raw.owned),
-    queue: list(raw.queue),
+    queue: members("a").map(([, id = ""]) => id),
+    ranked: members("k").map(decodeRanked),
+    crossing: new Map(members("x").map(([, id = "", at]) => [id, Number(at)])),
+    tenants: new Map(members("t").map(([, name = "", time]) => [name, Number(time)])),
     activators: scores(raw.activators),
     timers: scores(raw.timers),
   };
@@ -164,6 +259,9 @@ function decodeTarget(row: Row, details: Row): TargetDump {
     sequence: number(row, 10),
     confirms: text(row, 12) === "1",
     cause: text(row, 14),
+    workUs: number(row, 15),
+    profile: number(row, 16),
+    kvFree: number(row, 17),
     reported: text(details, 3),
     quarantinedSince: number(details, 9),
     quarantinedUntil: number(details, 10),
@@ -174,9 +272,42 @@ function decodeTarget(row: Row, details: Row): TargetDump {
 
 function decodeRequest(row: Row): LeaseDump | TicketDump {
   const shared = { holder: text(row, 2), arrivedAt: number(row, 3) };
-  if (text(row, 1) === "ticket") {
+  if (number(row, 1) === 2) {
     const exclude = text(row, 4).split(" ").filter(Boolean);
-    return { kind: "ticket", ...shared, exclude };
+    return { kind: "ticket", ...shared, exclude, ...(row.length > 6 ? { rank: rankOf(row) } : {}) };
   }
-  return { kind: "lease", ...shared, uid: text(row, 4), lapsed: text(row, 6) === "1" };
+  return {
+    kind: "lease",
+    ...shared,
+    uid: text(row, 4),
+    lapsed: text(row, 6) === "1",
+    workUs: number(row, 7),
+    orderClass: row.length > 6 ? number(row, 8) : 2,
+    key: number(row, 9),
+    startsAt: number(row, 10),
+  };
+}
+
+function rankOf(row: Row): TicketRank {
+  return {
+    orderClass: number(row, 7),
+    key: number(row, 8),
+    deadlineAt: number(row, 11),
+    rest: number(row, 12),
+    tokens: number(row, 14),
+    tenant: text(row, 15),
+    weight: number(row, 16),
+    level: 7 - number(row, 17),
+  };
+}
+
+function decodeRanked(row: readonly string[]): RankedDump {
+  const [, id = "", orderClass, tenant = "", level, key] = row;
+  return {
+    id,
+    orderClass: Number(orderClass),
+    tenant,
+    level: 7 - Number(level),
+    key: Number(key),
+  };
 }

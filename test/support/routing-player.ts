@@ -1,12 +1,13 @@
 /** Plays random steps against a real store and checks every one with the model and invariants. */
 import type { Redis } from "ioredis";
-import type { PushReport } from "../../common/contracts/push.ts";
 import { chooseTarget } from "../../activator/core/choose-target.ts";
+import type { PushReport } from "../../common/contracts/push.ts";
 import type { AcquireRequest, AcquireResult, Lease, RoutingStore } from "../../store/types.ts";
 import { changeFaults, unchanged } from "./routing-changes.ts";
 import { dumpRouting } from "./routing-dump.ts";
 import type { RoutingDump } from "./routing-dump.ts";
-import { findFaults, freeSlots } from "./routing-invariants.ts";
+import { findFaults } from "./routing-invariants.ts";
+import { STARVATION_LIMIT_MS, bandsOf, callDetails, fastestTarget } from "./routing-ranking.ts";
 import {
   canReturn,
   isDropped,
@@ -35,7 +36,9 @@ interface PodLife {
 }
 
 const SETTINGS: ModelSettings = { flapThreshold: 2, quarantineMaxUs: 20_000_000 };
-const CONFIG = { flapThreshold: 2, quarantineMaxMs: 20_000, queueDepth: 12 };
+const CONFIG = { flapThreshold: 2, quarantineMaxMs: 20_000, queueDepth: 12, localQueue: 2 };
+const CARDS = ["", "A", "B"] as const;
+const cardOf = (pod: number): string => CARDS[pod % CARDS.length] ?? "";
 
 const activatorName = (activator: number): string => `act-${activator}`;
 const leaseName = (lease: number): string => `r${lease}`;
@@ -162,9 +165,12 @@ class Player {
       return [];
     },
     reassert: ({ activator }, before) => this.#reassert(activatorName(activator), before),
-    configure: async ({ policy }) => {
+    configure: async ({ policy, order = "fifo", binding = "late" }) => {
       this.#policy = policy;
-      await this.#store.configureRevision(revisionConfig({ ...CONFIG, policy }));
+      const limits = { starvationLimitMs: STARVATION_LIMIT_MS };
+      await this.#store.configureRevision(
+        revisionConfig({ ...CONFIG, ...limits, policy, queueOrder: order, binding }),
+      );
       return [];
     },
     figures: async () => {
@@ -174,7 +180,7 @@ class Player {
     compare: async ({ pods, draining }) => {
       const facts = pods.map((pod) => {
         const uid = this.#uid(pod);
-        return { uid, podName: `pod-${uid}`, draining: draining.includes(pod), card: "" };
+        return { uid, podName: `pod-${uid}`, draining: draining.includes(pod), card: cardOf(pod) };
       });
       await this.#store.comparePods(REVISION, facts);
       return [];
@@ -202,6 +208,7 @@ class Player {
       arrivedAt: 0,
       mayWait: step.mayWait,
       random: step.random,
+      ...(step.call === undefined ? {} : { call: callDetails(step.call, this.#time(before)) }),
     };
     const result = await this.#store.acquireLease(request);
     const again = await this.#store.acquireLease({ ...request, mayWait: false });
@@ -216,22 +223,32 @@ class Player {
   #expectAnswer(request: AcquireRequest, before: RoutingDump): string {
     const known = before.requests.get(request.leaseId);
     if (known !== undefined) return known.kind === "lease" ? known.uid : "waiting";
-    const candidates = [...before.targets].map(([uid, target]) =>
-      Object.assign({ uid, freeSlots: freeSlots(target) }, target),
-    );
-    const cursor = Number(before.meta.get("cursor") ?? 0);
-    const { exclude, random } = request;
-    const chosen = chooseTarget(candidates, { policy: this.#policy, cursor, exclude, random });
-    if (chosen !== undefined) return chosen.uid;
+    const chosen =
+      this.#policy === "speed-aware"
+        ? fastestTarget(before, request)
+        : this.#chooseByPolicy(before, request);
+    if (chosen !== undefined) return chosen;
     if (!request.mayWait) return "no-slot";
     return before.queue.length >= CONFIG.queueDepth ? "queue-full" : "waiting";
+  }
+
+  /** Those with a free slot come before those with a place in their local queue only. */
+  #chooseByPolicy(before: RoutingDump, request: AcquireRequest): string | undefined {
+    const { exclude, random } = request;
+    const cursor = Number(before.meta.get("cursor") ?? 0);
+    const choice = { policy: this.#policy, cursor, exclude, random };
+    for (const band of bandsOf(before, this.#policy)) {
+      const chosen = chooseTarget(band, choice);
+      if (chosen !== undefined) return chosen.uid;
+    }
+    return undefined;
   }
 
   async #report(step: StepOf<"report">, before: RoutingDump): Promise<string[]> {
     this.#replaceDead(step, before);
     const report = this.#makeReport(step);
     const uid = report.podUid;
-    const reply = await this.#store.reportReadiness(report, { card: "", marks: {} });
+    const reply = await this.#store.reportReadiness(report, { card: cardOf(step.pod), marks: {} });
     this.#life(uid).ask = reply.ask;
     const target = before.targets.get(uid);
     if (isDropped(target, report)) return unchanged(before, await this.#dump());
@@ -267,6 +284,7 @@ class Player {
       reportsRunning: step.confirms,
       asked: life.ask,
       running: step.stillRunning ? life.ask.slice(0, 1) : [],
+      ...(step.kvFree === undefined ? {} : { kvFreeTokens: step.kvFree }),
     });
   }
 

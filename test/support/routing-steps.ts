@@ -2,7 +2,7 @@
  * Random steps for the test of the store: plain data, made from a seed before anything runs, so
  * that a failing sequence can be cut down and pasted into a named test.
  */
-import type { LoadBalancingPolicy } from "../../common/contracts/routing.ts";
+import type { Binding, LoadBalancingPolicy, QueueOrder } from "../../common/contracts/routing.ts";
 import { LOAD_BALANCING_POLICIES } from "../../common/contracts/routing.ts";
 import { createRandom } from "../../common/random.ts";
 import type { Random } from "../../common/random.ts";
@@ -17,6 +17,7 @@ export type Step =
       readonly exclude: readonly number[];
       readonly mayWait: boolean;
       readonly random: readonly [number, number];
+      readonly call?: CallStep;
     }
   | { readonly do: "release"; readonly lease: number; readonly outcome: ReleaseOutcome }
   | { readonly do: "cancel"; readonly lease: number }
@@ -29,6 +30,7 @@ export type Step =
       readonly occupied: number;
       readonly confirms: boolean;
       readonly stillRunning: boolean;
+      readonly kvFree?: number;
     }
   | { readonly do: "beat"; readonly pods: readonly number[] }
   | { readonly do: "evidence"; readonly pod: number; readonly evidence: TargetEvidence }
@@ -36,7 +38,12 @@ export type Step =
   | { readonly do: "renew"; readonly activator: number }
   | { readonly do: "leave"; readonly activator: number }
   | { readonly do: "reassert"; readonly activator: number }
-  | { readonly do: "configure"; readonly policy: LoadBalancingPolicy }
+  | {
+      readonly do: "configure";
+      readonly policy: LoadBalancingPolicy;
+      readonly order?: QueueOrder;
+      readonly binding?: Binding;
+    }
   | { readonly do: "figures" }
   | {
       readonly do: "compare";
@@ -46,6 +53,19 @@ export type Step =
   | { readonly do: "drain"; readonly pod: number }
   | { readonly do: "remove"; readonly pod: number }
   | { readonly do: "time"; readonly ms: number };
+
+/** What a call says of itself; instants are made when it is played. */
+export interface CallStep {
+  readonly sloMs: number;
+  readonly restMs: number;
+  /** As a later stage of a workflow that began so long ago; else a workflow of its own. */
+  readonly beganMsAgo?: number;
+  readonly priority: number;
+  readonly tenant: string;
+  /** By card; empty when nothing is known. */
+  readonly workMs: Readonly<Record<string, number>>;
+  readonly promptTokens: number;
+}
 
 const PODS = 6;
 const ACTIVATORS = 3;
@@ -115,6 +135,7 @@ const MAKERS: Readonly<Record<Step["do"], (random: Random, draw: Draw) => Step>>
     exclude: random() < 0.25 ? some(random, 0.3) : [],
     mayWait: random() < 0.9,
     random: [random(), random()],
+    ...(random() < 0.5 ? { call: makeCall(random) } : {}),
   }),
   release: (random, { lease }) => ({
     do: "release",
@@ -129,7 +150,12 @@ const MAKERS: Readonly<Record<Step["do"], (random: Random, draw: Draw) => Step>>
   renew: (_, { activator }) => ({ do: "renew", activator }),
   leave: (_, { activator }) => ({ do: "leave", activator }),
   reassert: (_, { activator }) => ({ do: "reassert", activator }),
-  configure: (random) => ({ do: "configure", policy: pick(random, LOAD_BALANCING_POLICIES) }),
+  configure: (random) => ({
+    do: "configure",
+    policy: pick(random, LOAD_BALANCING_POLICIES),
+    order: pick(random, ["fifo", "urgency", "urgency", "pq", "edf_wf", "wfifo"]),
+    binding: random() < 0.3 ? "early" : "late",
+  }),
   figures: () => ({ do: "figures" }),
   compare: (random) => ({ do: "compare", pods: some(random, 0.85), draining: some(random, 0.1) }),
   drain: (_, { pod }) => ({ do: "drain", pod }),
@@ -139,6 +165,18 @@ const MAKERS: Readonly<Record<Step["do"], (random: Random, draw: Draw) => Step>>
     ms: pick(random, [1, 50, 400, 900, 1_500, 3_500, 11_000, -5_000]),
   }),
 };
+
+function makeCall(random: Random): CallStep {
+  return {
+    sloMs: pick(random, [0, 300, 2_000, 30_000]),
+    restMs: pick(random, [50, 400, 5_000]),
+    ...(random() < 0.5 ? { beganMsAgo: pick(random, [0, 100, 3_000]) } : {}),
+    priority: pick(random, [0, 0, 0, 2, -3]),
+    tenant: pick(random, ["", "", "", "ta", "tb"]),
+    workMs: pick(random, [{}, { A: 100 }, { A: 100, B: 260 }, { A: 3_000, B: 900, "": 500 }]),
+    promptTokens: pick(random, [0, 0, 100]),
+  };
+}
 
 function makeReport(random: Random, pod: number): Step {
   return {
@@ -159,6 +197,7 @@ function makeReport(random: Random, pod: number): Step {
     occupied: random() < 0.15 ? 1 : 0,
     confirms: random() < 0.4,
     stillRunning: random() < 0.3,
+    ...(random() < 0.2 ? { kvFree: pick(random, [0, 50, 1_000]) } : {}),
   };
 }
 

@@ -11,7 +11,7 @@ import type { Step } from "../../support/routing-steps.ts";
 import { startValkey } from "../../support/valkey.ts";
 import type { ValkeyServer } from "../../support/valkey.ts";
 
-const SEEDS = [1, 2, 3, 4, 5, 6];
+const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8];
 const STEPS = 300;
 const START_US = 1_700_000_000_000_000;
 

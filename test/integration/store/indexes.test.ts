@@ -79,7 +79,7 @@ describe("requests of a dead activator", () => {
     rig = await new StoreRig(server).start();
     await rig.report("a", { capacity: 0 });
     // Long enough that the server keeps the requests in a table, which it lists page by page.
-    const [dying, living] = ["dying", "living"].map((name) => name.padEnd(40, "-"));
+    const [dying, living] = ["dying", "living"].map((name) => name.padEnd(60, "-"));
     const take = async (activatorId = "", from = 0): Promise<void> => {
       for (let lease = from; lease < from + 150; lease += 1) {
         await rig.store.acquireLease(acquireRequest(`${activatorId}-${lease}`, { activatorId }));

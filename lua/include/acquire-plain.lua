@@ -1,0 +1,31 @@
+--- @include "layout"
+--- @include "choose-target"
+--- @include "exclude-set"
+--- @include "read-target"
+--- @include "add-request"
+--- @include "write-target"
+--- @include "record-event"
+-- Record of a lease without a tail. Those of one holder in one step differ in their target only.
+local function plain_lease(ctx, holder, uid)
+  if not ctx[LEASE_HEAD] then
+    local now = pack_struct('>d', ctx[NOW])
+    ctx[LEASE_HEAD], ctx[LEASE_END] = '\1' .. holder .. '\0' .. now, '\0' .. now .. '\0'
+  end
+  return ctx[LEASE_HEAD] .. uid .. ctx[LEASE_END]
+end
+
+-- The usual case, without what others need: a request that comes for the first time, says nothing of
+-- itself, and finds a free slot. Nil when it is another case: nothing has changed then.
+local function acquire_plain(ctx, id, holder, random)
+  if ctx[POLICY] == SPEED_AWARE or ctx[PLACES] > 0 or ctx[REQUEST_CACHE][id] then return nil end
+  local uid = choose_target(ctx, random, NOTHING)
+  if not uid then return nil end
+  local target = read_target(ctx, uid)
+  if not add_request(ctx, id, holder, plain_lease(ctx, holder, uid)) then return nil end
+  target[IN_FLIGHT] = target[IN_FLIGHT] + 1
+  ctx[BUSY], ctx[ARRIVALS] = ctx[BUSY] + 1, ctx[ARRIVALS] + 1
+  if ctx[POLICY] == ROUND_ROBIN then ctx[CURSOR] = target[ADMISSION] end
+  write_target(ctx, uid, target)
+  if ctx[EVENTS_ON] then record_event(ctx, 'acquire', uid, id, target) end
+  return uid, target[ADDRESS]
+end

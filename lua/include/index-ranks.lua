@@ -1,0 +1,20 @@
+--- @include "layout"
+-- Ranks of the excluded targets that stand in ranks [from, to) of the index, ascending.
+local function excluded_ranks(ctx, exclude, from, to)
+  local ranks = {}
+  for _, uid in ipairs(exclude) do
+    local rank = call('ZRANK', ctx[KEY_LIST][ctx[INDEX]], uid)
+    if rank and rank >= from and rank < to then ranks[#ranks + 1] = rank end
+  end
+  table.sort(ranks)
+  return ranks
+end
+
+-- The target that has `nth` not excluded ones before it, counted from rank `from`.
+local function nth_target(ctx, nth, from, skipped)
+  local rank = from + nth
+  for _, excluded in ipairs(skipped) do
+    if excluded <= rank then rank = rank + 1 end
+  end
+  return call('ZRANGE', ctx[KEY_LIST][ctx[INDEX]], rank, rank)[1]
+end
