@@ -3,6 +3,7 @@
  * search list of the resolver, which names it after `svc.`.
  */
 import { readFileSync } from "node:fs";
+import { searchedDomain } from "../common/cluster-domain.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -11,16 +12,6 @@ export function withClusterDomain(env: Environment, resolver = "/etc/resolv.conf
   if ((env["CLUSTER_DOMAIN"] ?? "") !== "") return env;
   const found = searchedDomain(readResolver(resolver));
   return found === undefined ? env : { ...env, CLUSTER_DOMAIN: found };
-}
-
-export function searchedDomain(text: string): string | undefined {
-  for (const line of text.split("\n")) {
-    const [word, ...domains] = line.trim().split(/\s+/);
-    if (word !== "search") continue;
-    const found = domains.find((domain) => domain.startsWith("svc."));
-    if (found !== undefined) return found.slice("svc.".length).replace(/\.$/, "").toLowerCase();
-  }
-  return undefined;
 }
 
 function readResolver(path: string): string {

@@ -24,6 +24,9 @@ export interface PodRegisterOptions {
 /** Many pods come at once when an activator starts; one read of their revision serves them all. */
 const RECORD_AGE_MS = 2_000;
 const MAX_RECORDS = 64;
+/** A pod that was refused is not asked about again so soon, however often it pushes. */
+const REFUSED_MS = 1_000;
+const MAX_REFUSED = 1_024;
 
 interface RecordedTargets {
   readonly readAt: number;
@@ -34,6 +37,7 @@ export class PodRegister {
   readonly #options: PodRegisterOptions;
   readonly #records = new Map<RevisionKey, RecordedTargets>();
   readonly #rereading = new Set<string>();
+  readonly #refused = new Map<string, { readonly error: unknown; readonly until: number }>();
 
   constructor(options: PodRegisterOptions) {
     this.#options = options;
@@ -41,10 +45,12 @@ export class PodRegister {
 
   /** Rejects with the error of the identity; `source` is where the push came from. */
   async find(claim: PodClaim, report: PushReport, source: string): Promise<PodFacts> {
+    const refused = this.#refused.get(claim.uid);
+    if (refused !== undefined && refused.until > this.#options.clock.now()) throw refused.error;
     try {
       return await this.#options.identity.readPod(claim);
     } catch (error) {
-      if (!isAway(error)) throw error;
+      if (!isAway(error)) throw this.#refuse(claim, error);
       const borrowed = await this.#onRecord(claim, report, source);
       if (borrowed === undefined) throw error;
       this.#options.logger.warn("pod taken from the routing state", { pod: claim.uid, error });
@@ -66,6 +72,12 @@ export class PodRegister {
     } finally {
       this.#rereading.delete(uid);
     }
+  }
+
+  #refuse({ uid }: PodClaim, error: unknown): unknown {
+    if (this.#refused.size >= MAX_REFUSED) this.#refused.clear();
+    this.#refused.set(uid, { error, until: this.#options.clock.now() + REFUSED_MS });
+    return error;
   }
 
   async #onRecord(

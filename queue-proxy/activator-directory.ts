@@ -5,6 +5,7 @@
 import type { FSWatcher } from "node:fs";
 import { readFileSync, watch } from "node:fs";
 import { join } from "node:path";
+import { searchedDomain } from "../common/cluster-domain.ts";
 import { PUSH_PORT } from "../common/contracts/push.ts";
 
 export interface Endpoint {
@@ -22,22 +23,53 @@ export interface ActivatorDirectory {
 const FILE = "activators";
 const SERVICE = "activator-push";
 
-export function createDnsDirectory(systemNamespace: string): ActivatorDirectory {
+type Lookup = (name: string) => Promise<readonly { readonly address: string }[]>;
+
+/** For tests; a pod has the defaults. */
+export interface DnsDirectoryOptions {
+  readonly lookup?: Lookup;
+  readonly resolver?: string;
+}
+
+export function createDnsDirectory(
+  systemNamespace: string,
+  options: DnsDirectoryOptions = {},
+): ActivatorDirectory {
+  const { lookup = lookupAll, resolver = "/etc/resolv.conf" } = options;
   const name = `${SERVICE}.${systemNamespace}.svc`;
   return {
     list: async () => {
-      try {
-        // Fetched here, since only a cluster needs it and an import costs every start.
-        const dns = process.getBuiltinModule("node:dns/promises");
-        const found = await dns.lookup(name, { all: true });
-        return found.map(({ address }) => ({ host: address, port: PUSH_PORT }));
-      } catch {
-        return [];
+      // With the whole name one question is enough; a short one is tried in each search domain
+      // before its own, and this is part of every cold start.
+      const domain = searchedDomain(readText(resolver));
+      const names = domain === undefined ? [name] : [`${name}.${domain}.`, name];
+      for (const asked of names) {
+        try {
+          const found = await lookup(asked);
+          if (found.length > 0)
+            return found.map(({ address }) => ({ host: address, port: PUSH_PORT }));
+        } catch {
+          // The next one, or the next try of the reporter.
+        }
       }
+      return [];
     },
     watch: () => {},
     stop: () => {},
   };
+}
+
+function lookupAll(name: string): ReturnType<Lookup> {
+  // Fetched here, since only a cluster needs it and an import costs every start.
+  return process.getBuiltinModule("node:dns/promises").lookup(name, { all: true });
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
 }
 
 export function createFileDirectory(podRoot: string): ActivatorDirectory {
@@ -61,14 +93,10 @@ export function createFileDirectory(podRoot: string): ActivatorDirectory {
 }
 
 function readEndpoints(path: string): Endpoint[] {
-  let content: string;
-  try {
-    content = readFileSync(path, "utf8");
-  } catch {
-    return [];
-  }
-  return content.split("\n").flatMap((line) => {
-    const match = /^\s*\[?([^\s\]]+)\]?:(\d{1,5})\s*$/.exec(line);
-    return match === null ? [] : [{ host: match[1] ?? "", port: Number(match[2]) }];
-  });
+  return readText(path)
+    .split("\n")
+    .flatMap((line) => {
+      const match = /^\s*\[?([^\s\]]+)\]?:(\d{1,5})\s*$/.exec(line);
+      return match === null ? [] : [{ host: match[1] ?? "", port: Number(match[2]) }];
+    });
 }

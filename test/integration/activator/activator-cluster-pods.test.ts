@@ -113,6 +113,13 @@ describe("a pod of a cluster", () => {
     });
   }
 
+  it("that was refused is not asked about again with each push", async () => {
+    const pod = await newPod({ object: { metadata: { uid: "another" } } });
+    for (let n = 0; n < 20; n += 1) await pod.push(activator.push, "hello", "ready");
+    expect(await refusals("forbidden")).toBe(20);
+    expect(api.asks("/pods/")).toBeLessThan(10);
+  });
+
   it("signed by nobody here is refused", async () => {
     const pod = await newPod();
     api.keys = [await createSigningKey("one")];

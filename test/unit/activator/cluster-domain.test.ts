@@ -1,6 +1,7 @@
 /** Where the domain of cluster-local hosts comes from. */
 import { describe, expect, it } from "vitest";
-import { searchedDomain, withClusterDomain } from "../../../activator/cluster-domain.ts";
+import { withClusterDomain } from "../../../activator/cluster-domain.ts";
+import { searchedDomain } from "../../../common/cluster-domain.ts";
 
 describe("the domain of a cluster", () => {
   const rows: readonly [name: string, resolver: string, domain: string | undefined][] = [

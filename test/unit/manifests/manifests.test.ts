@@ -4,8 +4,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readActivatorConfig } from "../../../activator/config.ts";
+import { readAutoscalerConfig } from "../../../autoscaler/config.ts";
 import { readClusterDefaults } from "../../../autoscaler/core/settings/config-maps.ts";
 import { PLATFORM_DEFAULTS, STOCK_DEFAULTS } from "../../../autoscaler/core/settings/defaults.ts";
+import { readWebhookConfig } from "../../../autoscaler/webhook/config.ts";
 import { PUSH_PORT, TOKEN_AUDIENCE } from "../../../common/contracts/push.ts";
 import { parseStoreUrl } from "../../../store/address.ts";
 import {
@@ -74,7 +76,13 @@ describe("the activator", () => {
 
   it("is given everything without which it does not start", () => {
     const given = Object.fromEntries(namesOf(container).map((name) => [name, "set"]));
-    expect(() => readActivatorConfig({ ...given, PILOTLIGHT_LOG_LEVEL: "info" })).not.toThrow();
+    expect(() =>
+      readActivatorConfig({
+        ...given,
+        PILOTLIGHT_SYSTEM_INTERNAL_TLS: "Enabled",
+        PILOTLIGHT_LOG_LEVEL: "info",
+      }),
+    ).not.toThrow();
     expect(() => readActivatorConfig({})).toThrow("PILOTLIGHT_STORE_URL");
   });
 
@@ -118,6 +126,28 @@ describe("the activator", () => {
     expect(limit).toBe(43_200);
     // A wait for a pod comes before it, and the routes notice first.
     expect(grace).toBeGreaterThanOrEqual(limit + 3_600 + 45);
+  });
+});
+
+describe.each([
+  { name: "autoscaler", read: readAutoscalerConfig },
+  { name: "webhook", read: readWebhookConfig },
+])("the $name", ({ name, read }) => {
+  const workload = find(base, "Deployment", `pilotlight-${name}`);
+  const container = containerOf(workload, name);
+
+  it("is given only variables that it reads, and all that it needs", () => {
+    expect(namesOf(container).filter((given) => !asked(read).includes(given))).toEqual([]);
+    const given = Object.fromEntries(namesOf(container).map((key) => [key, "set"]));
+    expect(() => read({ ...given, PILOTLIGHT_LOG_LEVEL: "info" })).not.toThrow();
+  });
+
+  it("has the ports of its own defaults", () => {
+    const config = read({ PILOTLIGHT_STORE_URL: "redis://localhost" });
+    const ports = new Map((container.ports ?? []).map((it) => [it.name, it.containerPort]));
+    expect(ports.get("http-metrics")).toBe(config.adminListen.port);
+    const https = "listen" in config ? config.listen.port : undefined;
+    expect(ports.get("https-webhook")).toBe(https);
   });
 });
 
