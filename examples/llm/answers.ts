@@ -46,17 +46,26 @@ export interface AnswerHead {
   readonly model: string;
 }
 
-export function usageOf({ promptTokens, tokens }: GenerationRequest): Json {
+/** What was asked for, and what the card still had of its prompt. */
+export interface Served {
+  readonly wanted: GenerationRequest;
+  readonly cachedTokens: number;
+}
+
+export function usageOf({ wanted, cachedTokens }: Served): Json {
+  const { promptTokens, tokens } = wanted;
   return {
     prompt_tokens: promptTokens,
     completion_tokens: tokens.length,
     total_tokens: promptTokens + tokens.length,
+    prompt_tokens_details: { cached_tokens: cachedTokens },
   };
 }
 
-export function wholeAnswer(shape: AnswerShape, head: AnswerHead, wanted: GenerationRequest): Json {
+export function wholeAnswer(shape: AnswerShape, head: AnswerHead, served: Served): Json {
+  const { wanted } = served;
   const choice = shape.whole(wanted.tokens.join(""), wanted.finishReason);
-  return { ...head, object: shape.object, choices: [choice], usage: usageOf(wanted) };
+  return { ...head, object: shape.object, choices: [choice], usage: usageOf(served) };
 }
 
 export function chunk(
@@ -69,12 +78,8 @@ export function chunk(
   return event({ ...head, object: shape.chunkObject, choices: [choice] });
 }
 
-export function usageChunk(
-  shape: AnswerShape,
-  head: AnswerHead,
-  wanted: GenerationRequest,
-): string {
-  return event({ ...head, object: shape.chunkObject, choices: [], usage: usageOf(wanted) });
+export function usageChunk(shape: AnswerShape, head: AnswerHead, served: Served): string {
+  return event({ ...head, object: shape.chunkObject, choices: [], usage: usageOf(served) });
 }
 
 export const STREAM_END = "data: [DONE]\n\n";

@@ -9,16 +9,41 @@ export interface CardSpeed {
   readonly prefillTokensPerSecond: number;
   /** Time from one token of the answer to the next. */
   readonly decodeMsPerToken: number;
+  /** Tokens of prompts that its key-value cache holds at once. */
+  readonly kvTokens: number;
+  /** Tokens of earlier prompts that it keeps; 0: none. */
+  readonly prefixCacheTokens: number;
+  /** The card's clock runs that many times as fast as ours. */
+  readonly timeScale: number;
 }
 
-const CARDS: Readonly<Record<string, CardSpeed>> = {
-  a100: { name: "a100", prefillTokensPerSecond: 3_050, decodeMsPerToken: 35 },
-  a6000: { name: "a6000", prefillTokensPerSecond: 1_035, decodeMsPerToken: 58 },
+type NamedCard = Pick<
+  CardSpeed,
+  "name" | "prefillTokensPerSecond" | "decodeMsPerToken" | "kvTokens"
+>;
+
+const CARDS: Readonly<Record<string, NamedCard>> = {
+  a100: {
+    name: "a100",
+    prefillTokensPerSecond: 3_050,
+    decodeMsPerToken: 35,
+    kvTokens: 57_600,
+  },
+  a6000: {
+    name: "a6000",
+    prefillTokensPerSecond: 1_035,
+    decodeMsPerToken: 58,
+    kvTokens: 155_300,
+  },
 };
 
-/** `LLM_CARD` picks a card, the other two variables overrule its speeds. */
+/**
+ * `LLM_CARD` picks a card, else the card that the platform gave the pod does; the other variables
+ * overrule its figures.
+ */
 export function cardFromEnvironment(env: Readonly<Record<string, string | undefined>>): CardSpeed {
-  const name = env["LLM_CARD"] ?? "a100";
+  const given = env["PILOTLIGHT_CARD"]?.toLowerCase() ?? "";
+  const name = env["LLM_CARD"] ?? (given in CARDS ? given : "a100");
   const card = CARDS[name];
   if (card === undefined) {
     const known = Object.keys(CARDS).join(", ");
@@ -31,9 +56,12 @@ export function cardFromEnvironment(env: Readonly<Record<string, string | undefi
       fallback: card.prefillTokensPerSecond,
     }),
     decodeMsPerToken: readNumber(env, "LLM_DECODE_MS_PER_TOKEN", {
-      min: 0,
+      min: 0.001,
       fallback: card.decodeMsPerToken,
     }),
+    kvTokens: readNumber(env, "LLM_KV_TOKENS", { min: 1, fallback: card.kvTokens }),
+    prefixCacheTokens: readNumber(env, "LLM_PREFIX_CACHE_TOKENS", { min: 0, fallback: 65_536 }),
+    timeScale: readNumber(env, "LLM_TIME_SCALE", { min: 0.001, fallback: 1 }),
   };
 }
 

@@ -6,6 +6,7 @@ export interface GenerationRequest {
   readonly model: string;
   readonly stream: boolean;
   readonly includeUsage: boolean;
+  readonly prompt: string;
   readonly promptTokens: number;
   /** The answer, already cut to what the caller allows. */
   readonly tokens: readonly string[];
@@ -45,27 +46,40 @@ function generation(
   prompt: string,
   { question, model }: { question: string; model: string },
 ): GenerationRequest {
-  const all = splitTokens(answerTo(question));
+  const least = tokenLimit(fields["min_tokens"], "min_tokens") ?? 1;
+  const all = atLeast(splitTokens(answerTo(question)), Math.min(least, MOST_TOKENS));
   const limit = maxTokens(fields) ?? all.length;
   const options = fields["stream_options"];
   return {
     model: typeof fields["model"] === "string" ? fields["model"] : model,
     stream: fields["stream"] === true,
     includeUsage: isObject(options) && options["include_usage"] === true,
+    prompt,
     promptTokens: countTokens(prompt),
     tokens: all.slice(0, limit),
     finishReason: limit < all.length ? "length" : "stop",
   };
 }
 
+/** Longest answer that somebody may ask for; the prepared words are repeated up to it. */
+const MOST_TOKENS = 100_000;
+
+function atLeast(tokens: readonly string[], count: number): string[] {
+  const times = Math.max(1, Math.ceil(count / tokens.length));
+  return Array.from({ length: times }, () => tokens)
+    .flat()
+    .slice(0, Math.max(tokens.length, count));
+}
+
 function maxTokens(fields: Fields): number | undefined {
-  const value = fields["max_completion_tokens"] ?? fields["max_tokens"];
+  return tokenLimit(fields["max_completion_tokens"] ?? fields["max_tokens"], "max_tokens");
+}
+
+function tokenLimit(value: unknown, name: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Number.isInteger(value) || Number(value) < 1) {
-    throw invalidRequest(
-      `max_tokens must be an integer from 1, got ${JSON.stringify(value)}.`,
-      "max_tokens",
-    );
+    const got = JSON.stringify(value);
+    throw invalidRequest(`${name} must be an integer from 1, got ${got}.`, name);
   }
   return Number(value);
 }

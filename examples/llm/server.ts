@@ -11,6 +11,7 @@ import { CHAT, COMPLETION, STREAM_END, chunk, usageChunk, wholeAnswer } from "./
 import type { AnswerHead, AnswerShape } from "./answers.ts";
 import { cardFromEnvironment, readNumber } from "./cards.ts";
 import { Engine } from "./engine.ts";
+import type { Generation } from "./engine.ts";
 import { parseChat, parseCompletion } from "./requests.ts";
 import type { GenerationRequest } from "./requests.ts";
 import { StateReport } from "./state-report.ts";
@@ -21,11 +22,10 @@ const DEFAULT_LOAD_MS = 3_000;
 
 const card = cardFromEnvironment(process.env);
 const loadMs = readNumber(process.env, "LLM_LOAD_MS", { min: 0, fallback: DEFAULT_LOAD_MS });
-const engine = new Engine(card);
+const engine = new Engine(card, () => tellState());
 const report = new StateReport(process.env);
 const createdAt = Math.floor(Date.now() / 1_000);
 let loaded = false;
-let running = 0;
 
 serve({
   name: `llm (simulated ${card.name})`,
@@ -52,7 +52,7 @@ async function loadWeights(): Promise<void> {
 }
 
 function tellState(): void {
-  report.tell({ state: loaded ? "ready" : "loading", running });
+  report.tell({ state: loaded ? "ready" : "loading", ...engine.state });
 }
 
 async function generate(
@@ -62,16 +62,9 @@ async function generate(
 ): Promise<void> {
   const wanted = parse(await readBody(call.request, LARGEST_BODY_BYTES), MODEL);
   if (!loaded) throw stillLoading();
-  running += 1;
-  tellState();
-  try {
-    const head = headOf(shape, wanted.model);
-    if (wanted.stream) await sendStream(call, { shape, head, wanted });
-    else await sendWhole(call, { shape, head, wanted });
-  } finally {
-    running -= 1;
-    tellState();
-  }
+  const head = headOf(shape, wanted.model);
+  if (wanted.stream) await sendStream(call, { shape, head, wanted });
+  else await sendWhole(call, { shape, head, wanted });
 }
 
 interface Answer {
@@ -82,21 +75,37 @@ interface Answer {
 
 async function sendWhole({ response, signal }: Call, answer: Answer): Promise<void> {
   const { shape, head, wanted } = answer;
-  let written = 0;
-  for await (const _token of engine.generate({ ...wanted, signal })) written += 1;
-  if (written === wanted.tokens.length) sendJson(response, 200, wholeAnswer(shape, head, wanted));
+  const ended = await engine.generate({ ...sizeOf(wanted), signal });
+  if (ended.kind === "left") return;
+  const { cachedTokens } = ended;
+  sendJson(response, 200, wholeAnswer(shape, head, { wanted, cachedTokens }));
 }
 
 async function sendStream({ response, signal }: Call, answer: Answer): Promise<void> {
   const { shape, head, wanted } = answer;
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
   if (shape.opening !== null) response.write(chunk(shape, head, shape.opening));
-  for await (const token of engine.generate({ ...wanted, signal })) {
-    response.write(chunk(shape, head, shape.piece(token)));
-  }
+  let sent = 0;
+  const onTokens = (count: number): void => {
+    for (const token of wanted.tokens.slice(sent, sent + count)) {
+      response.write(chunk(shape, head, shape.piece(token)));
+    }
+    sent += count;
+  };
+  const ended = await engine.generate({ ...sizeOf(wanted), signal, onTokens });
+  if (ended.kind === "left") return;
+  const { cachedTokens } = ended;
   response.write(chunk(shape, head, shape.closing, wanted.finishReason));
-  if (wanted.includeUsage) response.write(usageChunk(shape, head, wanted));
+  if (wanted.includeUsage) response.write(usageChunk(shape, head, { wanted, cachedTokens }));
   response.end(STREAM_END);
+}
+
+function sizeOf({
+  prompt,
+  promptTokens,
+  tokens,
+}: GenerationRequest): Pick<Generation, "prompt" | "promptTokens" | "outputTokens"> {
+  return { prompt, promptTokens, outputTokens: tokens.length };
 }
 
 function headOf(shape: AnswerShape, model: string): AnswerHead {
@@ -122,6 +131,6 @@ function about({ response }: Call): void {
     card,
     loadMs,
     loaded,
-    running,
+    ...engine.state,
   });
 }

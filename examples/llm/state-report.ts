@@ -13,6 +13,9 @@ const TIMEOUT_MS = 2_000;
 export interface State {
   readonly state: "loading" | "ready" | "paused";
   readonly running: number;
+  /** Of these, not begun. */
+  readonly waiting: number;
+  readonly kvFreeTokens: number;
 }
 
 export class StateReport {

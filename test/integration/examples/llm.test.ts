@@ -128,7 +128,7 @@ describe("llm example", () => {
     const { port } = sidecar.address() as AddressInfo;
     try {
       await using server = await startReady({
-        LLM_LOAD_MS: "600",
+        LLM_LOAD_MS: "1500",
         PILOTLIGHT_STATE_URL: `http://127.0.0.1:${port}/state`,
       });
       await eventually(() => reports.some(({ state }) => state === "ready"));
