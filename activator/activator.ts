@@ -12,7 +12,8 @@ import type { Random } from "../common/random.ts";
 import type { Logger } from "../foundation/logger.ts";
 import { createMetricsPage } from "../foundation/metrics.ts";
 import { createFront } from "../proxy/front.ts";
-import type { Exchange, Front, FrontOptions } from "../proxy/types.ts";
+import type { SocketFront } from "../proxy/front.ts";
+import type { Exchange, FrontOptions } from "../proxy/types.ts";
 import { createUpstream } from "../proxy/upstream.ts";
 import type { Upstream } from "../proxy/upstream.ts";
 import type { RunStore } from "../store/run-types.ts";
@@ -28,6 +29,7 @@ import { drainActivator } from "./drain.ts";
 import { createEntrance, renderEntranceMetrics } from "./entrance.ts";
 import type { EntranceCounters } from "./entrance.ts";
 import { Hold } from "./hold.ts";
+import { InternalTls } from "./internal-tls.ts";
 import { Keeper } from "./keeper.ts";
 import { renderCells, viewCells } from "./spills/cell-page.ts";
 import { renderMetrics } from "./metrics.ts";
@@ -96,7 +98,8 @@ export interface ActivatorParts {
   readonly keeper: Keeper;
   readonly intake: PushIntake;
   readonly degraded: DegradedMode;
-  readonly front: Front;
+  readonly front: SocketFront;
+  readonly internalTls: InternalTls | null;
   readonly upstream: Upstream;
   readonly upgraded: Set<Exchange>;
   readonly runs: Runs | null;
@@ -134,8 +137,10 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
     idleMs: UPSTREAM_IDLE_MS,
     maxIdlePerHost: MAX_IDLE_PER_TARGET,
   });
+  const internalTls = createInternalTls(options);
   const parts: DispatchParts = {
     ...dispatchOptions(options),
+    internalTls,
     ...routing,
     witness,
     desk: routing.ranking?.desk ?? null,
@@ -165,8 +170,21 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
     ...routing,
     entrance: entrance.counters,
   });
-  const served = { front, upstream, upgraded, runs, pushServer, health, stockAutoscaler };
+  const served = {
+    front,
+    internalTls,
+    upstream,
+    upgraded,
+    runs,
+    pushServer,
+    health,
+    stockAutoscaler,
+  };
   return { options, ...routing, ...served };
+}
+
+function createInternalTls({ config, logger }: ActivatorOptions): InternalTls | null {
+  return config.internalTls === null ? null : new InternalTls({ ...config.internalTls, logger });
 }
 
 function createStockAutoscaler(
@@ -255,7 +273,7 @@ function dispatchOptions({
   logger,
 }: ActivatorOptions): Omit<
   DispatchParts,
-  "hold" | "witness" | "desk" | "coldStarts" | "upgraded" | "stockObserver"
+  "hold" | "witness" | "desk" | "coldStarts" | "upgraded" | "stockObserver" | "internalTls"
 > {
   return {
     clock,
@@ -354,6 +372,7 @@ async function open(parts: ActivatorParts): Promise<Listening> {
   if (config.sharedListen !== null) {
     await front.listen({ ...config.sharedListen, reusePort: true });
   }
+  await parts.internalTls?.open(front);
   await pushServer.listen(config.pushListen);
   const peer = await options.cells?.open();
   // A listening TCP server has an address object; a string is for pipes only.

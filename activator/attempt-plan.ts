@@ -1,8 +1,9 @@
 /** How one request is sent to a pod: protocol, limits, and whether its body waits for the sidecar. */
 import type { RevisionConfig } from "../common/contracts/routing.ts";
-import type { Attempt, AttemptLimits, RequestHead } from "../proxy/types.ts";
+import type { Attempt, AttemptLimits, Dialer, RequestHead } from "../proxy/types.ts";
 import { runLimitMs } from "./core/deadlines.ts";
 import type { Surroundings } from "./core/forward-headers.ts";
+import { POD_TLS_PORT } from "./internal-tls.ts";
 
 /**
  * In a cluster the ingress has chosen by the name of the container's port, and each hop mirrors what
@@ -56,20 +57,24 @@ export function attemptLimits(facts: LimitFacts): AttemptLimits {
 
 export type AttemptPlan = Pick<
   Attempt,
-  "host" | "port" | "protocol" | "target" | "awaitContinue" | "limits"
+  "host" | "port" | "protocol" | "target" | "awaitContinue" | "limits" | "dialer"
 >;
 
+export interface PlanFacts extends LimitFacts {
+  readonly replayBytes: number;
+  readonly surroundings: Surroundings;
+  /** How pods are reached under TLS; undefined: in clear text. */
+  readonly dialer: Dialer | undefined;
+}
+
 /** All that is the same whoever listens to the attempt. */
-export function planAttempt(
-  address: string,
-  head: RequestHead,
-  facts: LimitFacts & { readonly replayBytes: number; readonly surroundings: Surroundings },
-): AttemptPlan {
-  const { config, replayBytes, surroundings } = facts;
+export function planAttempt(address: string, head: RequestHead, facts: PlanFacts): AttemptPlan {
+  const { config, replayBytes, surroundings, dialer } = facts;
   const colon = address.lastIndexOf(":");
   return {
     host: address.slice(0, colon),
-    port: Number(address.slice(colon + 1)),
+    port: dialer === undefined ? Number(address.slice(colon + 1)) : POD_TLS_PORT,
+    ...(dialer === undefined ? {} : { dialer }),
     protocol: attemptProtocol(head, config, surroundings),
     target: head.target,
     awaitContinue: mustAwaitContinue(head, replayBytes) || mayWaitInPod(head, config),

@@ -6,6 +6,8 @@ import { LOG_LEVELS } from "../foundation/logger.ts";
 import type { LogLevel } from "../foundation/logger.ts";
 import type { FrontForm } from "../proxy/types.ts";
 import { FRONT_FORMS } from "../proxy/types.ts";
+import type { TlsSettings } from "../proxy/tls-port.ts";
+import type { InternalTlsOptions } from "./internal-tls.ts";
 import { runVariables } from "./runs/run-config.ts";
 import type { RunConfig } from "./runs/run-config.ts";
 import { parseGateways, parseWeights } from "./core/tenants.ts";
@@ -14,6 +16,11 @@ export interface Address {
   readonly host: string;
   readonly port: number;
 }
+
+export type InternalTlsConfig = Pick<
+  InternalTlsOptions,
+  "folder" | "bundleFolder" | "listen" | "settings"
+>;
 
 export interface ActivatorConfig extends RunConfig {
   readonly storeUrl: string;
@@ -31,6 +38,8 @@ export interface ActivatorConfig extends RunConfig {
   readonly listen: Address;
   /** The second data port that the ingress uses for revisions with a port named `h2c`; null locally. */
   readonly h2cListen: Address | null;
+  /** TLS inside the cluster, both ways; null: clear text only. */
+  readonly internalTls: InternalTlsConfig | null;
   /** Pushes, health, metrics. */
   readonly pushListen: Address;
   /** Local mode: where routes, pod records and the secret lie. Empty in a cluster. */
@@ -81,6 +90,7 @@ export function readActivatorConfig(
     listen: ["PILOTLIGHT_LISTEN", address(isLocal ? "127.0.0.1:0" : "0.0.0.0:8012")],
     h2cListen: ["PILOTLIGHT_H2C_LISTEN", optionalAddressOr(isLocal ? "" : "0.0.0.0:8013")],
     pushListen: ["PILOTLIGHT_PUSH_LISTEN", address(isLocal ? "127.0.0.1:0" : "0.0.0.0:8014")],
+    internalTls: ["PILOTLIGHT_SYSTEM_INTERNAL_TLS", internalTlsSwitch(env)],
     runFolder: ["PILOTLIGHT_RUN_FOLDER", text("")],
     clusterDomain: ["CLUSTER_DOMAIN", text("cluster.local")],
     stockAutoscalerUrl: [
@@ -123,6 +133,36 @@ export function readActivatorConfig(
     logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
   });
 }
+
+/** The value of `system-internal-tls` in the stock ConfigMap `config-network`. */
+function internalTlsSwitch(
+  env: Readonly<Record<string, string | undefined>>,
+): Parser<InternalTlsConfig | null> {
+  return (value) => {
+    const read = readConfig<InternalTlsVariables>(env, {
+      folder: ["PILOTLIGHT_TLS_FOLDER", text("/var/run/pilotlight/routing-certs")],
+      bundleFolder: ["PILOTLIGHT_TRUST_BUNDLES", text("/var/run/pilotlight/trust-bundles")],
+      listen: ["PILOTLIGHT_TLS_LISTEN", address("0.0.0.0:8112")],
+      minVersion: ["ACTIVATOR_TLS_MIN_VERSION", oneOf(TLS_VERSIONS, "")],
+      maxVersion: ["ACTIVATOR_TLS_MAX_VERSION", oneOf(TLS_VERSIONS, "")],
+      cipherSuites: ["ACTIVATOR_TLS_CIPHER_SUITES", text("")],
+      curves: ["ACTIVATOR_TLS_CURVE_PREFERENCES", text("")],
+    });
+    const { folder, bundleFolder, listen, ...settings } = read;
+    const word = (value ?? "").toLowerCase();
+    if (word === "" || word === "disabled") return null;
+    if (word !== "enabled") throw new Error(`got "${value}", expected enabled or disabled`);
+    return { folder, bundleFolder, listen, settings };
+  };
+}
+
+interface InternalTlsVariables extends TlsSettings {
+  readonly folder: string;
+  readonly bundleFolder: string;
+  readonly listen: Address;
+}
+
+const TLS_VERSIONS = ["", "1.2", "1.3"] as const;
 
 function name(value: string | undefined): string {
   if (value === undefined || value === "") return "activator";

@@ -8,6 +8,7 @@ import type { ColdStarts } from "./cold-starts.ts";
 import type { Surroundings } from "./core/forward-headers.ts";
 import type { SpillDesk } from "./spills/spill-desk.ts";
 import type { RequestTimer } from "./core/request-timer.ts";
+import type { InternalTls } from "./internal-tls.ts";
 import type { Hold } from "./hold.ts";
 import type { StockObserver } from "./stock-autoscaler.ts";
 import type { RevisionMetrics } from "./metrics.ts";
@@ -23,6 +24,8 @@ export interface DispatchParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly surroundings: Surroundings;
+  /** TLS between this process and the pods; null: clear text. */
+  readonly internalTls: InternalTls | null;
   /** Longest wait for a connection to a pod. */
   readonly connectMs: number;
   /** Body bytes that the proxy core keeps for a replay. */

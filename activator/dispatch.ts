@@ -212,10 +212,11 @@ export class Dispatch implements TicketHolder {
 
   #attempt(lease: Lease): Attempt {
     const { entry, run } = this.#request;
-    const { clock, connectMs, replayBytes, surroundings } = this.#parts;
+    const { clock, connectMs, replayBytes, surroundings, internalTls } = this.#parts;
     const { endsAt } = this.#clock;
+    const dialer = internalTls?.dialerOf(entry.key);
     const limits = { config: entry.config, connectMs, endsAt, now: clock.now() };
-    const facts = { ...limits, runMs: run?.limitMs, replayBytes, surroundings };
+    const facts = { ...limits, runMs: run?.limitMs, replayBytes, surroundings, dialer };
     const sent = attemptHeaders(this.#forwarded, lease, run?.limitMs);
     return {
       ...planAttempt(lease.address, this.#head, facts),

@@ -18,6 +18,7 @@ export async function drainActivator(parts: ActivatorParts): Promise<void> {
   await pause(options.config.lameDuckMs);
   // 2. No new connections; a request on an open one is served, and told to close.
   front.stopAccepting();
+  parts.internalTls?.close();
   options.cells?.stopAccepting();
   // 3. Nobody knows how long a socket lives, and its client knows how to come back.
   for (const exchange of upgraded) exchange.cut(GOING_AWAY);

@@ -5,7 +5,6 @@
  */
 import type * as Http from "node:http";
 import type * as Http2 from "node:http2";
-import type * as Tls from "node:tls";
 
 export const http: typeof Http = process.getBuiltinModule("node:http");
 
@@ -14,10 +13,4 @@ export function http2(): typeof Http2 {
   return process.getBuiltinModule("node:http2");
 }
 
-/** Loaded only where a pod has a certificate. */
-export function loadTls(): typeof Tls {
-  return process.getBuiltinModule("node:tls");
-}
-
-export type { Server as TlsServer } from "node:tls";
 export type { Agent, Server, ServerResponse } from "node:http";

@@ -6,6 +6,7 @@ import type { Parser } from "../foundation/config.ts";
 import { flag, integer, oneOf, readConfig, text } from "../foundation/config.ts";
 import type { LogLevel } from "../foundation/logger.ts";
 import { LOG_LEVELS } from "../foundation/logger.ts";
+import type { TlsSettings } from "../proxy/tls-port.ts";
 import type { FrontForm } from "../proxy/types.ts";
 import { FRONT_FORMS } from "../proxy/types.ts";
 import type { Observability } from "./observability.ts";
@@ -40,14 +41,6 @@ export interface QueueProxyConfig {
   readonly podRoot: string | undefined;
   /** Who reads HTTP/1.1 requests: Node's server or our own. */
   readonly proxyFront: FrontForm;
-}
-
-/** As the controller writes them; empty means the default. */
-export interface TlsSettings {
-  readonly minVersion: string;
-  readonly maxVersion: string;
-  readonly cipherSuites: string;
-  readonly curves: string;
 }
 
 interface FlatConfig extends Omit<QueueProxyConfig, "tls"> {
