@@ -19,6 +19,8 @@ export type ApiReader = (path: string) => Promise<unknown>;
 
 const TIMEOUT_MS = 5_000;
 const MAX_REPLY_BYTES = 4 * 1024 * 1024;
+/** The key set has a type of its own, and the API server answers 406 to whoever does not take it. */
+const ACCEPTED = "application/json, application/jwk-set+json";
 /** Pods that start together are read together. */
 const POOL = { keepAlive: true, maxSockets: 16, keepAliveMsecs: 10_000 };
 
@@ -62,7 +64,7 @@ interface Answer {
 
 function get({ url, agent, isPlain, token, ca }: Get): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}`, accept: "application/json" };
+    const headers = { authorization: `Bearer ${token}`, accept: ACCEPTED };
     const options = { agent, ca, headers, timeout: TIMEOUT_MS };
     const call = (isPlain ? httpRequest : httpsRequest)(url, options, (response) => {
       let body = "";

@@ -66,6 +66,9 @@ export class ApiServerStub {
       const { url: path = "" } = request;
       this.asked.push(path);
       if (this.isAway) return void response.writeHead(503).end("etcd is gone");
+      // As the real one, whose key set has a type of its own.
+      const type = path.endsWith("jwks") ? "application/jwk-set+json" : "application/json";
+      if (!request.headers.accept?.includes(type)) return void response.writeHead(406).end();
       const found = this.#find(path);
       response.writeHead(found === undefined ? 404 : 200).end(JSON.stringify(found ?? {}));
     });
