@@ -23,6 +23,7 @@ import { nameByCluster, nameByRoute } from "./core/name-revision.ts";
 import { createLocalIdentity } from "./local-identity.ts";
 import { createClusterIdentity } from "./pod-identity.ts";
 import { RevisionLookup } from "./revision-lookup.ts";
+import { openObserving } from "./open-observing.ts";
 import { RouteFile } from "./route-table.ts";
 
 /** The drain keeps its own, shorter limit, the longest request of the revisions in use. */
@@ -45,6 +46,7 @@ async function run(): Promise<void> {
     logger,
     replicas: config.asyncReplicas,
   });
+  const { observing, close: closeObserving } = openObserving(config, logger);
   const { naming, routes } = surroundings(config, logger);
   const cells = openCells(config, store, logger);
   const activator = await createActivator({
@@ -52,7 +54,9 @@ async function run(): Promise<void> {
     store: cells?.watch(store.store) ?? store.store,
     cells,
     subscriber: store.subscriber,
+    ranking: { workflows: store.workflows, knowledge: store.knowledge },
     runStore,
+    ...(observing === undefined ? {} : { observing }),
     clock: systemClock,
     logger,
     ...naming,
@@ -64,6 +68,7 @@ async function run(): Promise<void> {
       // Closed last: the drain gives slots back through it.
       { name: "store", stop: () => store.close() },
       { name: "run store", stop: () => runStore.close() },
+      { name: "traces", stop: closeObserving },
       { name: "routes", start: () => routes?.start(), stop: () => routes?.stop() },
       {
         name: "activator",

@@ -137,7 +137,7 @@ export class ChildPods implements ScaleTarget {
     const name = `${plan.revision}-${randomBytes(4).toString("hex").slice(0, 5)}`;
     const root = world.folder.at(RUN_FILES.podRoots, uid);
     const pod: Pod = new Pod({
-      plan,
+      plan: { ...plan, card: this.#cardFor(plan) },
       place: { uid, name, address, userPort, root },
       decidedAt,
       world,
@@ -156,6 +156,16 @@ export class ChildPods implements ScaleTarget {
       void pod.terminate(0, errorText(error));
       throw error;
     }
+  }
+
+  /**
+   * There is no card to look for on this machine: the ones that the service names are given out in
+   * turn, as if each had been taken when the next pod came.
+   */
+  #cardFor({ key, card, cards = [] }: PodPlan): string {
+    const taken = this.#staying(key).map((pod) => pod.plan.card);
+    const uses = cards.map((name) => taken.filter((other) => other === name).length);
+    return cards[uses.indexOf(Math.min(...uses))] ?? card;
   }
 
   #dismiss(

@@ -75,6 +75,7 @@ export class ServiceBook implements ObjectSource {
     const { service, revision } = found;
     const { definition } = service;
     const annotations = withLiveKeys(definition.annotations, revision.template);
+    const cards = settingsOf(definition.annotations, revision.template).gpuPreference;
     return {
       key,
       namespace: definition.namespace,
@@ -83,7 +84,8 @@ export class ServiceBook implements ObjectSource {
       revision: revision.name,
       template: { ...revision.template, annotations },
       launch: revision.launch,
-      card: settingsOf(definition.annotations, revision.template).gpuPreference[0] ?? DEFAULT_CARD,
+      card: cards[0] ?? DEFAULT_CARD,
+      cards,
     };
   }
 

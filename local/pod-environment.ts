@@ -148,6 +148,7 @@ export function containerEnvironment(
     K_CONFIGURATION: plan.configuration,
     K_REVISION: plan.revision,
     PILOTLIGHT_INGRESS_URL: host.ingressUrl,
+    PILOTLIGHT_CARD: plan.card,
     PILOTLIGHT_STATE_URL: `http://${place.address}:${SIDECAR_ADMIN_PORT}/state`,
   };
 }

@@ -14,6 +14,8 @@ export interface PodPlan {
   readonly template: TemplateSpec;
   readonly launch: Launch;
   readonly card: string;
+  /** Cards that the service names, when it names more than one: its pods get them in turn. */
+  readonly cards?: readonly string[];
 }
 
 /** Everything about a pod that is its own. */

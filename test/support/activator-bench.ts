@@ -14,6 +14,7 @@ import { readCellConfig } from "../../activator/cell-config.ts";
 import { ActivatorCells } from "../../activator/cells.ts";
 import { readActivatorConfig } from "../../activator/config.ts";
 import { nameByRoute } from "../../activator/core/name-revision.ts";
+import { openObserving } from "../../activator/open-observing.ts";
 import { createLocalIdentity } from "../../activator/local-identity.ts";
 import { RouteFile } from "../../activator/route-table.ts";
 import { createRandom } from "../../common/random.ts";
@@ -133,7 +134,9 @@ export class ActivatorBench {
       store: cells?.watch(handle.store) ?? handle.store,
       cells,
       subscriber: handle.subscriber,
+      ranking: { workflows: handle.workflows, knowledge: handle.knowledge },
       runStore,
+      ...openObserving(config, logger),
       identity: createLocalIdentity(this.folder, SECRET),
       nameRevision: (random) => (named) => nameByRoute(routes.index, named.host, random()),
       isRouted: (revision) => routes.leadsTo(revision),

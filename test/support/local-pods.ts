@@ -32,6 +32,7 @@ export interface PlanOptions {
   /** Lines of the container, below `image`. */
   readonly container?: readonly string[];
   readonly timeoutSeconds?: number;
+  readonly cards?: readonly string[];
 }
 
 export async function startPodBench(): Promise<PodBench> {
@@ -106,7 +107,8 @@ function planOf(key: RevisionKey, name: string, options: PlanOptions): PodPlan {
       cwd: "/",
       shown: "node app.mjs",
     },
-    card: "default",
+    card: options.cards?.[0] ?? "default",
+    ...(options.cards === undefined ? {} : { cards: options.cards }),
   };
 }
 

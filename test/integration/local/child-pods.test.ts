@@ -76,6 +76,22 @@ describe("a pod", () => {
     expect(await bench.pods.listPods(key)).toHaveLength(1);
   });
 
+  it("of a service that names two cards has one of them in turn, and hears which", async () => {
+    await using bench = await startPodBench();
+    const key = bench.define("mixed", { cards: ["a100", "a6000"] });
+    await bench.scale(key, 3);
+    await eventually(
+      () => bench.summaries().filter(({ phase }) => phase === "ready").length === 3,
+      READY_MS,
+    );
+    const pods = bench.summaries();
+    expect(pods.map(({ card }) => card).toSorted()).toEqual(["a100", "a100", "a6000"]);
+    for (const pod of pods) {
+      const { env } = JSON.parse((await call(pod, "/env")).body) as { env: Record<string, string> };
+      expect(env["PILOTLIGHT_CARD"]).toBe(pod.card);
+    }
+  });
+
   it("that crashes at its start tells its last words and counts its failures", async () => {
     await using bench = await startPodBench();
     const key = bench.define("broken", { env: { CRASH: "no weights" } });
@@ -101,6 +117,30 @@ describe("a pod", () => {
     expect(after.uid).toBe(before.uid);
     expect(after.userPid).not.toBe(before.userPid);
     await eventually(async () => (await call(after, "/")).status === 200, READY_MS);
+  });
+
+  it("leaves no process behind, not even in a session of its own", async () => {
+    await using bench = await startPodBench();
+    const key = bench.define("spawner");
+    await bench.scale(key, 2);
+    await eventually(
+      () => bench.summaries().filter(({ phase }) => phase === "ready").length === 2,
+      READY_MS,
+    );
+    const pods = bench.summaries();
+    const children = await Promise.all(
+      pods.map(async (pod) => Number((await call(pod, "/leave-behind")).body)),
+    );
+    expect(children.every(isAlive)).toBe(true);
+    // The container of the first dies and begins anew: its child was of the life before.
+    const [first, second] = pods;
+    const [orphan = 0, other = 0] = children;
+    if (first === undefined || second === undefined) throw new Error("two pods are needed");
+    process.kill(first.userPid, "SIGKILL");
+    await eventually(() => !isAlive(orphan), { what: "the child of a dead life is gone" });
+    expect(isAlive(other)).toBe(true);
+    await bench.scale(key, 0);
+    await eventually(() => !isAlive(other), { ...READY_MS, what: "the child of a pod is gone" });
   });
 
   it("gets a new sidecar when that dies", async () => {
