@@ -21,7 +21,7 @@ export function isReady(pod: Pod): boolean {
 export function leavingReason(pod: Pod): string {
   if (pod.metadata.deletionTimestamp !== undefined) return "deleted";
   const target = conditionOf(pod.status?.conditions, "DisruptionTarget");
-  return target?.status === "True" ? (target.reason ?? "DisruptionTarget") : "";
+  return target?.status === "True" ? target.reason || target.type : "";
 }
 
 export function phaseOf(pod: Pod, nodeLeaves: string): PodPhase {
