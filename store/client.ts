@@ -158,7 +158,8 @@ function single(
   return new Redis({
     ...settings,
     ...access(address),
-    ...(address.tls ? { enableTLSForSentinelMode: true } : {}),
+    // The Sentinels have an option of their own for it.
+    ...(address.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
     sentinels: [...address.sentinels],
     name: address.name,
     // Hears of a promotion from the Sentinels, also while the old primary only hangs.

@@ -46,6 +46,9 @@ export const SIDE_KEYS = [
 /** Keys for services of several cells: facts of a revision; book and own part of a service. */
 export const CELL_KEYS = ["cell", "book", "share"] as const;
 
+/** Key of a workflow: its figures and calls. */
+export const WORKFLOW_KEYS = ["workflow"] as const;
+
 /** Keys of the asynchronous runs of a service, in the order in which their scripts take them. */
 export const RUN_KEYS = [
   /** Hash: unfinished runs, bytes kept, the time of the last beat. */
@@ -72,6 +75,7 @@ export type KeyName =
   | (typeof ROUTING_KEYS)[number]
   | (typeof SIDE_KEYS)[number]
   | (typeof CELL_KEYS)[number]
+  | (typeof WORKFLOW_KEYS)[number]
   | (typeof RUN_KEYS)[number];
 
 export interface Keys {

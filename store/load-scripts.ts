@@ -28,26 +28,61 @@ export function loadScripts(folder: string = LUA_FOLDER): ScriptLibrary {
     .filter((file) => file.endsWith(".lua"))
     .map((file) => file.slice(0, -".lua".length))
     .toSorted();
-  const includes = new IncludeList(folder);
   const bodies = scripts.map((script) => {
     const path = `${folder}/${script}.lua`;
     const text = readFileSync(path, "utf8");
+    const includes = new IncludeList(folder);
     includes.addAllOf(text, path);
-    return { script, text: withoutIncludes(text) };
+    return { script, text: withoutIncludes(text), includes: includes.texts };
   });
 
-  const hash = createHash("sha256").update(includes.text);
-  for (const { script, text } of bodies) hash.update(script).update(text);
+  const hash = createHash("sha256");
+  for (const { script, text, includes } of bodies) {
+    hash.update(script).update(text);
+    for (const include of includes.values()) hash.update(include);
+  }
   const digest = hash.digest("hex").slice(0, DIGEST_LENGTH);
   const functionName = (script: string): string => `${script.replaceAll("-", "_")}_${digest}`;
 
-  const functions = bodies.map(
-    ({ script, text }) =>
-      `redis.register_function('${functionName(script)}', function(KEYS, ARGV)\n${text}\nend)`,
-  );
+  const blocks = familiesOf(bodies).map(({ includes, scripts: members }) => {
+    const functions = members.map(
+      ({ script, text }) =>
+        `redis.register_function('${functionName(script)}', function(KEYS, ARGV)\n${text}\nend)`,
+    );
+    const text = [...includes.values(), ...functions].join("\n");
+    return `do\n${inlineConstants(text)}\nend\n`;
+  });
   const name = `pilotlight_${digest}`;
-  const text = inlineConstants(`${includes.text}\n${functions.join("\n")}\n`);
-  return { name, source: `#!lua name=${name}\n${text}`, scripts, functionName };
+  return { name, source: `#!lua name=${name}\n${blocks.join("")}`, scripts, functionName };
+}
+
+interface Script {
+  readonly script: string;
+  readonly text: string;
+  readonly includes: ReadonlyMap<string, string>;
+}
+
+interface Family {
+  readonly includes: Map<string, string>;
+  readonly scripts: Script[];
+}
+
+/**
+ * Scripts that share includes, by way of others too. Each family is a block of its own: Lua takes 200
+ * names in one, and names of one part must not meet those of another.
+ */
+function familiesOf(scripts: readonly Script[]): readonly Family[] {
+  const families = new Set<Family>();
+  for (const script of scripts) {
+    const related = [...families].filter(({ includes }) =>
+      [...script.includes.keys()].some((name) => includes.has(name)),
+    );
+    const all = [...related.flatMap((family) => family.scripts), script];
+    for (const family of related) families.delete(family);
+    // Each map is in the order of need, so the first mention of a name is behind what it needs.
+    families.add({ includes: new Map(all.flatMap(({ includes }) => [...includes])), scripts: all });
+  }
+  return [...families];
 }
 
 /** `local NAME, OTHER = 1, 'two'`: numbers and texts only, all other values stay variables. */
@@ -76,7 +111,7 @@ function withoutIncludes(text: string): string {
   return text.replace(INCLUDE, "").trim();
 }
 
-/** The include files that were asked for, each after those that it asks for itself. */
+/** The include files that a script asks for, each after those that it asks for itself. */
 class IncludeList {
   readonly #folder: string;
   readonly #texts = new Map<string, string>();
@@ -87,8 +122,9 @@ class IncludeList {
     this.#folder = folder;
   }
 
-  get text(): string {
-    return [...this.#texts.values()].join("\n");
+  /** In the order of need. */
+  get texts(): ReadonlyMap<string, string> {
+    return this.#texts;
   }
 
   addAllOf(text: string, path: string): void {

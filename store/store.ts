@@ -20,7 +20,8 @@ import { createRevisionCalls } from "./revision-calls.ts";
 import { createScriptCaller } from "./script-caller.ts";
 import { Subscriber } from "./subscriber.ts";
 import { createTargetCalls } from "./target-calls.ts";
-import type { RoutingStore, StoreSubscriber } from "./types.ts";
+import { createWorkflowCalls } from "./workflow-calls.ts";
+import type { RoutingStore, StoreSubscriber, WorkflowStore } from "./types.ts";
 
 export interface StoreOptions {
   /** `redis://[user:password@]host:port[/db]`, `rediss://` for TLS. */
@@ -44,6 +45,7 @@ export interface StoreHandle {
   /** For services of several cells. */
   readonly cells: CellCalls;
   readonly knowledge: KnowledgeStore;
+  readonly workflows: WorkflowStore;
   readonly subscriber: StoreSubscriber;
   /** Connected, scripts loaded, subscriptions in place. Rejects after `timeoutMs`. */
   ready(): Promise<void>;
@@ -86,6 +88,7 @@ export function createStore(options: StoreOptions): StoreHandle {
     cells: createCellCalls(caller, keys),
     leases: createLeaseCalls(caller, options.prefix ?? DEFAULT_PREFIX),
     knowledge: createKnowledgeStore(caller, keys),
+    workflows: createWorkflowCalls(caller, keys),
     subscriber,
     ready: async () => {
       await Promise.all([caller.ready(), subscriber.ready()]);

@@ -29,26 +29,33 @@ export function acquireArgs(request: AcquireRequest): PlainArgs | [...PlainArgs,
 /** Between the parts of a call, and behind each name and number of its estimates. */
 const PART = "\u0002";
 const ENTRY = "\u0001";
-const SEPARATORS = /[\0-\u0002]/g;
+const SEPARATORS = /\p{Cc}/gu;
 
 /** A name from outside never reaches into the next field. */
 const plainName = (name: string): string => name.replaceAll(SEPARATORS, "_");
 
+const within = (value: number, from: number, to: number): string =>
+  String(Math.max(from, Math.min(to, value)));
+
 function encodeDetails(call: CallDetails): string {
-  const { plan, priority = 0, tenant, workUs, promptTokens = 0, rejectLate = false } = call;
+  const { plan, priority = 0, tenant, promptTokens = 0, rejectLate = false } = call;
+  return [
+    plan === undefined ? "" : encodePlan(plan),
+    within(Math.trunc(priority), -8, 7),
+    plainName(tenant?.name ?? ""),
+    within(tenant?.weight ?? 1, 0.001, 1_000),
+    String(Math.max(0, Math.round(promptTokens))),
+    flag(rejectLate),
+    encodeWorks(call.workUs),
+  ].join(PART);
+}
+
+function encodeWorks(workUs: CallDetails["workUs"]): string {
   let works = "";
   for (const [profile, us] of workUs ?? []) {
     works += `${plainName(profile)}${ENTRY}${Math.max(1, Math.round(us))}${ENTRY}`;
   }
-  return [
-    plan === undefined ? "" : encodePlan(plan),
-    String(Math.max(-8, Math.min(7, Math.trunc(priority)))),
-    plainName(tenant?.name ?? ""),
-    String(Math.max(0.001, Math.min(1_000, tenant?.weight ?? 1))),
-    String(Math.max(0, Math.round(promptTokens))),
-    flag(rejectLate),
-    works,
-  ].join(PART);
+  return works;
 }
 
 function encodePlan(plan: CallPlan | OwnObjective): string {

@@ -21,6 +21,7 @@ import {
   startRun,
   withdrawRun,
 } from "./runs.ts";
+import { closeCall, openCall } from "./workflows.ts";
 import { comparePods, drainTarget, readTargets, removeTarget } from "./targets.ts";
 
 export const ALL_BINDINGS = [
@@ -47,6 +48,8 @@ export const ALL_BINDINGS = [
   comparePods,
   drainTarget,
   removeTarget,
+  openCall,
+  closeCall,
   acceptRun,
   withdrawRun,
   startRun,
