@@ -9,9 +9,11 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { kubeBinaries, startKubeApi } from "../support/kube-api.ts";
 import type { KubeApi } from "../support/kube-api.ts";
-import { MANIFESTS } from "../support/manifest-files.ts";
+import { MANIFESTS, podOf } from "../support/manifest-files.ts";
+import type { ManifestObject } from "../support/manifest-files.ts";
 
 const binaries = kubeBinaries();
 const run = promisify(execFile);
@@ -114,7 +116,27 @@ describeWithServer("manifests on a real API server", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it.each(["pilotlight", "existing-valkey"])(
+  it.each(["pilotlight", "pilotlight-tls", "existing-valkey"])(
+    "%s defines each variable before another uses it",
+    async (name) => {
+      const documents = parseAllDocuments(await kubectl("kustomize", overlay(name)));
+      const workloads = documents
+        .map((document) => document.toJS() as ManifestObject)
+        .filter(({ kind }) => ["Deployment", "StatefulSet"].includes(kind));
+      expect(workloads.length).toBeGreaterThan(2);
+      for (const { env = [] } of workloads.flatMap((it) => podOf(it).spec.containers)) {
+        for (const [index, { value = "" }] of env.entries()) {
+          const before = env.slice(0, index).map((it) => it.name);
+          for (const [, used = ""] of value.matchAll(/\$\((\w+)\)/g)) {
+            expect(before).toContain(used);
+          }
+        }
+      }
+    },
+    MINUTE_MS,
+  );
+
+  it.each(["pilotlight", "pilotlight-tls", "existing-valkey"])(
     "%s passes a dry run of the server, without a warning",
     async (name) => {
       const { stdout, stderr } = await runKubectl([

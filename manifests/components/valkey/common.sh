@@ -8,6 +8,9 @@ SENTINEL_PORT="${SENTINEL_PORT:-26379}"
 DATA="${DATA:-/data}"
 BIND="${BIND:-* -::*}"
 SELF="${SELF:-$(hostname).valkey}"
+# Folder with tls.crt, tls.key and ca.crt; empty: no encryption (component valkey-tls).
+TLS="${TLS:-}"
+CLI="valkey-cli --no-auth-warning${TLS:+ --tls --cacert $TLS/ca.crt}"
 
 first_peer() { set -- $PEERS; echo "$1"; }
 
@@ -15,7 +18,7 @@ first_peer() { set -- $PEERS; echo "$1"; }
 sentinel() {
   host=$1; shift
   VALKEYCLI_AUTH=$INTERNAL_PASSWORD REDISCLI_AUTH=$INTERNAL_PASSWORD \
-    timeout 2 valkey-cli --no-auth-warning --user internal -h "$host" -p "$SENTINEL_PORT" --raw "$@" 2>/dev/null
+    timeout 2 $CLI --user internal -h "$host" -p "$SENTINEL_PORT" --raw "$@" 2>/dev/null
 }
 
 # The primary that some other Sentinel names, or nothing. Where one cannot be reached in time, that
@@ -37,6 +40,23 @@ known_primary() {
     done
     [ -n "$silent" ] || return 0
   done
+}
+
+# The lines of a configuration that say where to listen, and how.
+listen_at() {
+  echo "bind $BIND"
+  if [ -z "$TLS" ]; then
+    echo "port $1"
+    return
+  fi
+  echo "port 0"
+  echo "tls-port $1"
+  echo "tls-cert-file $TLS/tls.crt"
+  echo "tls-key-file $TLS/tls.key"
+  echo "tls-ca-cert-file $TLS/ca.crt"
+  # Passwords say who somebody is; the certificates say who the servers are.
+  echo "tls-auth-clients no"
+  echo "tls-replication yes"
 }
 
 # A name that does not resolve ends both servers at their start.

@@ -9,8 +9,7 @@ wait_for_name "$primary"
 
 umask 077
 cat >"$DATA/sentinel.conf" <<END
-port $SENTINEL_PORT
-bind $BIND
+$(listen_at "$SENTINEL_PORT")
 protected-mode no
 dir $DATA
 sentinel resolve-hostnames yes

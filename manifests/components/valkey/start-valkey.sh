@@ -21,8 +21,7 @@ done
 
 umask 077
 cat >"$DATA/valkey.conf" <<END
-port $PORT
-bind $BIND
+$(listen_at "$PORT")
 protected-mode no
 dir $DATA
 save ""
