@@ -7,6 +7,7 @@ import type { Child, ChildExit } from "./child.ts";
 import { containerArguments, removeContainer } from "./container-engine.ts";
 import type { LogFile } from "./log-file.ts";
 import type { PodPlace, PodPlan } from "./pod-types.ts";
+import { killMarked, POD_MARK } from "./pod-leftovers.ts";
 import { startProbeLoop } from "./probe-loop.ts";
 import type { ProbeLoop } from "./probe-loop.ts";
 import { runProbe } from "./probes.ts";
@@ -23,6 +24,8 @@ export interface ContainerOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly log: LogFile;
   readonly watchdog: Watchdog;
+  /** Begins the marks of this pod's lives. */
+  readonly mark: string;
   /** Startup and exec readiness probes have passed (or not): the sidecar's gate. */
   readonly onGate: (open: boolean) => void;
   readonly onFailure: (reason: string, message: string, pauseMs: number) => void;
@@ -63,6 +66,7 @@ export class Container {
   async stop(graceMs: number): Promise<void> {
     this.retire();
     await this.#process.stop(graceMs);
+    killMarked(`${this.#options.mark}.`);
     const { plan, watchdog } = this.#options;
     if (plan.launch.kind !== "container") return;
     const { engine } = plan.launch;
@@ -71,8 +75,9 @@ export class Container {
   }
 
   #startLife(): Child {
-    const { plan, log, env, watchdog } = this.#options;
+    const { plan, log, watchdog } = this.#options;
     const { launch } = plan;
+    const env = { ...this.#options.env, [POD_MARK]: this.#lifeMark() };
     log.newLife();
     this.#killReason = "";
     this.#startProbes();
@@ -87,6 +92,11 @@ export class Container {
     return startChild({ command: launch.engine, args, cwd: "/", env: hostEnv, log }, watchdog);
   }
 
+  /** Ends with a dot, so that no life's mark begins another's. */
+  #lifeMark(): string {
+    return `${this.#options.mark}.${this.#process.restarts}.`;
+  }
+
   #engineName(): string {
     return `pilotlight-${this.#options.place.uid}-${this.#process.restarts}`;
   }
@@ -94,6 +104,7 @@ export class Container {
   #onExit(exit: ChildExit, pauseMs: number): void {
     this.#stopProbes();
     const { log, onFailure, plan, watchdog } = this.#options;
+    killMarked(this.#lifeMark());
     if (plan.launch.kind === "container") {
       watchdog.forgetContainer(plan.launch.engine, this.#engineName());
     }

@@ -15,6 +15,7 @@ import { LogFile } from "./log-file.ts";
 import { containerEnvironment, sidecarEnvironment } from "./pod-environment.ts";
 import type { HostFacts, SidecarExtras } from "./pod-environment.ts";
 import * as podFiles from "./pod-files.ts";
+import { runMark } from "./pod-leftovers.ts";
 import { signPodToken } from "./pod-identity.ts";
 import type { PodEvent, PodEventKind, PodPlace, PodPlan, PodSummary } from "./pod-types.ts";
 import type { ReadinessGate } from "./readiness-gate.ts";
@@ -73,6 +74,7 @@ export class Pod {
     const shared = { plan, place, watchdog: world.watchdog };
     this.#container = new Container({
       ...shared,
+      mark: `${runMark(world.folder.path, process.pid)}.${place.uid}`,
       env: containerEnvironment(plan, place, world.host),
       log: this.#logs.user,
       onGate: (open) => world.gate.set(place.uid, open),

@@ -2,10 +2,11 @@
  * The watchdog: a small process that outlives the platform by a moment. It reads lines from standard
  * input, `+PGID` and `-PGID` for process groups, `+ENGINE NAME` and `-ENGINE NAME` for containers,
  * whose processes belong to an engine and not to a group of ours. At its end (the platform is gone, however it died) it kills every
- * group that is left and clears the run folder away. `node watchdog-process.ts RUN_FOLDER PLATFORM_PID`.
+ * group that is left, and what left its group (pod-leftovers.ts), and clears the run folder away. `node watchdog-process.ts RUN_FOLDER PLATFORM_PID`.
  */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { killMarked, runMark } from "./pod-leftovers.ts";
 import { signalGroup } from "./process-groups.ts";
 import { removeRunFolder } from "./run-folder.ts";
 
@@ -33,6 +34,7 @@ function end(what: string): void {
 
 async function clearAway(): Promise<void> {
   const [, , folder = "", platformPid = ""] = process.argv;
+  if (folder !== "") killMarked(`${runMark(folder, Number(platformPid))}.`);
   if (folder !== "") await removeRunFolder(folder, Number(platformPid));
   process.exit(0);
 }

@@ -139,8 +139,8 @@ describe("a pod", () => {
     process.kill(first.userPid, "SIGKILL");
     await eventually(() => !isAlive(orphan), { what: "the child of a dead life is gone" });
     expect(isAlive(other)).toBe(true);
-    await bench.scale(key, 0);
-    await eventually(() => !isAlive(other), { ...READY_MS, what: "the child of a pod is gone" });
+    await bench.pods.stop(0);
+    await eventually(() => !isAlive(other), { what: "the child of a pod is gone" });
   });
 
   it("gets a new sidecar when that dies", async () => {

@@ -160,7 +160,7 @@ describe("the watchdog", () => {
     platform.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
     await eventually(() => /pids .*\n/.test(output));
     const pids = output.replace("pids ", "").trim().split(" ").map(Number);
-    expect(pids).toHaveLength(3);
+    expect(pids).toHaveLength(4);
     expect(pids.every(isAlive)).toBe(true);
     expect(existsSync(run)).toBe(true);
 
