@@ -67,10 +67,11 @@ export class StoreRig {
   report(
     uid: string,
     changes: Partial<PushReport> = {},
+    card = "",
   ): ReturnType<RoutingStore["reportReadiness"]> {
     const sequence = this.nextSequence(uid);
     return this.store.reportReadiness(pushReport(uid, { sequence, ...changes }), {
-      card: "",
+      card,
       marks: {},
     });
   }
