@@ -75,11 +75,16 @@ export async function nodeArchive(names: readonly string[]): Promise<string> {
 /** Valkey as Debian builds it, under the name that the manifests use. */
 export async function valkeyArchive(name: string): Promise<string> {
   const file = join(CACHE, `valkey-image-${name.replaceAll(/[^\w.-]/g, "-")}.tar`);
-  const packages = join(ROOT, ".cache/valkey/tree");
+  const packages = join(ROOT, ".cache/valkey/tree/usr");
   if (existsSync(file)) return file;
-  if (!existsSync(packages))
-    throw new Error("Valkey is not unpacked: run `npm test` or `npm start` once");
+  if (!existsSync(packages)) {
+    throw new Error(`Debian's Valkey is not in ${packages}: npm run cluster:images unpacks it`);
+  }
+  // Only /usr: the packages' /lib would replace the base's link of that name.
+  const tree = join(CACHE, "valkey-image");
+  cpSync(packages, join(tree, "usr"), { recursive: true, verbatimSymlinks: true });
   const config = { Env: [PATH], User: "999:999", Cmd: ["valkey-server"], WorkingDir: "/data" };
-  await writeArchive([{ name, layers: [await debian(), packages], config }], file);
+  await writeArchive([{ name, layers: [await debian(), tree], config }], file);
+  rmSync(tree, { recursive: true });
   return file;
 }

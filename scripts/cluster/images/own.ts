@@ -44,7 +44,7 @@ export async function buildOwnImages(
   for (const image of images) {
     await progress.step(`Image ${image.name}`, async () => {
       await build(image, progress);
-      await buildah("push", image.name, `oci:${LAYOUT}:${image.name}`);
+      await buildah("push", "--disable-compression", image.name, `oci:${LAYOUT}:${image.name}`);
     });
   }
   return packLayout();

@@ -118,14 +118,9 @@ function isServiceReady({ metadata, status }: KnativeService): boolean {
 const inWords = ({ type, status, reason = "", message = "" }: Condition): string =>
   `${type} ${status} ${reason} ${message}`.trim();
 
+/** Deletes Services; their pods may still drain for half a minute. */
 export async function remove(...names: readonly string[]): Promise<void> {
   await kubectl("delete", "ksvc", ...names, "-n", NAMESPACE, "--ignore-not-found", "--wait=false");
-  for (const name of names) {
-    await waitFor(`pods of ${name} gone`, async () => (await podsOf(name)).length === 0, {
-      timeoutMs: 180_000,
-      everyMs: 250,
-    });
-  }
 }
 
 export async function podsOf(service: string): Promise<readonly Pod[]> {

@@ -6,6 +6,7 @@ import { ROOT } from "../../../scripts/cluster/layout.ts";
 import { waitFor } from "../../../scripts/cluster/waiting.ts";
 import { call } from "../rig/client.ts";
 import { quantile, sendLoad } from "../rig/load.ts";
+import type { Numbered } from "../rig/load.ts";
 import {
   deploy,
   isReady,
@@ -37,24 +38,29 @@ export const swapSteps: readonly Step[] = [
 
 async function swapUnderLoad(): Promise<string> {
   await deploy({ name: "bystander", annotations: { class: CLASS.stock, "min-scale": "1" } });
-  let swapped = false;
-  const swap = becomePilotlight().finally(() => (swapped = true));
-  const answers = [];
-  while (!swapped) {
-    answers.push(
-      ...(await sendLoad({
-        target: { service: "bystander", path: "/?ms=10" },
-        perSecond: 10,
-        seconds: 2,
-      })),
-    );
+  const ended = new AbortController();
+  const load = callUntil(ended.signal);
+  try {
+    await becomePilotlight();
+  } finally {
+    ended.abort();
+    await load;
+    await remove("bystander");
   }
-  await swap;
+  const answers = await load;
   const failed = answers.filter(({ answer }) => answer.status !== 200);
-  await remove("bystander");
   const why = failed.map(({ answer }) => `${answer.status} ${answer.body}${answer.error}`);
   expect(failed.length === 0, `${failed.length} of ${answers.length} failed: ${why[0] ?? ""}`);
   return `${answers.length} requests meanwhile, none failed`;
+}
+
+async function callUntil(ended: AbortSignal): Promise<readonly Numbered[]> {
+  const answers: Numbered[] = [];
+  while (!ended.aborted) {
+    const target = { service: "bystander", path: "/?ms=10" };
+    answers.push(...(await sendLoad({ target, perSecond: 10, seconds: 2 })));
+  }
+  return answers;
 }
 
 /** The steps of the proof, in the order in which a user would take them. */
