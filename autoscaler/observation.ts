@@ -8,7 +8,9 @@ export interface Observation {
   readonly replicas: number;
   /** Not leaving. */
   readonly pods: readonly ScaledPod[];
-  /** Changes when a pod comes, begins to leave, or is gone. */
+  /** Those that leave and are not gone yet included. */
+  readonly existingPods: number;
+  /** Changes when a pod comes, gets its card, begins to leave, or is gone. */
   readonly podSignature: string;
   readonly readyPods: number;
   readonly resourcePercent: number | null;
@@ -39,6 +41,7 @@ export async function observe(
     figures,
     replicas,
     pods,
+    existingPods: allPods.length,
     podSignature: signatureOf(allPods),
     readyPods: readyCount(figures, pods),
     resourcePercent,
@@ -57,7 +60,7 @@ function readyCount(figures: RevisionFigures, pods: readonly ScaledPod[]): numbe
 
 export function signatureOf(pods: readonly ScaledPod[]): string {
   return pods
-    .map((pod) => (pod.phase === "terminating" ? `-${pod.uid}` : pod.uid))
+    .map(({ phase, uid, card }) => `${phase === "terminating" ? "-" : ""}${uid} ${card}`)
     .toSorted()
     .join(" ");
 }

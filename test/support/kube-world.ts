@@ -47,6 +47,8 @@ const logger = createLogger({ name: "world", level: "silent" });
 export class KubeWorld {
   /** Between the making of a pod and its readiness. */
   startMs = 20;
+  /** Answers the time for the pod of that number, in place of `startMs`. */
+  startMsOf: ((pod: number) => number) | null = null;
   readonly node: string;
   readonly #client: ApiClient;
   readonly #deployments: Collection<Deployment>;
@@ -241,7 +243,8 @@ export class KubeWorld {
       metadata: { name, namespace, labels },
       spec: { ...this.#placement(labels), ...POD_SPEC },
     });
-    this.#later(this.startMs, () => this.#bringUp(pod, labels[START_LABEL] ?? "ready", 1));
+    const startMs = this.startMsOf?.(this.#names) ?? this.startMs;
+    this.#later(startMs, () => this.#bringUp(pod, labels[START_LABEL] ?? "ready", 1));
     // A watch that has not shown it yet must not make another one.
     await untilSeen(() => this.#pods.get(keyOf(namespace, name)) !== undefined);
   }
