@@ -4,8 +4,10 @@ import { MAX_SAMPLES, PUSH_PATH } from "../../common/contracts/push.ts";
 import type { PushReport } from "../../common/contracts/push.ts";
 import { PlatformError, errorText } from "../../common/errors.ts";
 import type { ErrorCode } from "../../common/errors.ts";
+import { systemClock } from "../../foundation/clock.ts";
 import type { Logger } from "../../foundation/logger.ts";
 import type { PushIntake } from "../push-intake.ts";
+import { RefusalLog } from "../refusal-log.ts";
 
 const text = (maxLength: number) => ({ type: "string", maxLength });
 const count = { type: "integer", minimum: 0 };
@@ -106,7 +108,11 @@ export interface PushRouteOptions {
 
 export async function pushRoutes(app: FastifyInstance, options: PushRouteOptions): Promise<void> {
   const { intake, counters } = options;
-  app.setErrorHandler((error, _request, reply) => refuse(reply, error, options));
+  const refusals = new RefusalLog(systemClock, options.logger);
+  app.setErrorHandler((error, request, reply) => {
+    const from = request.raw.socket.remoteAddress ?? "";
+    return refuse(reply, error, { ...options, log: (why) => refusals.refused(why, from, error) });
+  });
   app.post(
     PUSH_PATH,
     { schema: { body: REPORT_SCHEMA }, bodyLimit: BODY_LIMIT_BYTES },
@@ -131,12 +137,16 @@ function bearerOf(header: string | undefined): string {
   return token;
 }
 
-function refuse(reply: FastifyReply, error: unknown, options: PushRouteOptions): FastifyReply {
-  const { counters, logger } = options;
+interface Refusal extends PushRouteOptions {
+  readonly log: (reason: string) => void;
+}
+
+function refuse(reply: FastifyReply, error: unknown, options: Refusal): FastifyReply {
+  const { counters, logger, log } = options;
   const [status, reason] = refusalOf(error);
   counters.refused.set(reason, (counters.refused.get(reason) ?? 0) + 1);
   if (status === 500) logger.error("push failed", { error });
-  else logger.warn("push refused", { reason, error });
+  else log(reason);
   const message = status === 500 ? "internal error" : errorText(error);
   return reply.code(status).send({ reason, message });
 }
