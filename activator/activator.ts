@@ -33,6 +33,7 @@ import { InternalTls } from "./internal-tls.ts";
 import { Keeper } from "./keeper.ts";
 import { renderCells, viewCells } from "./spills/cell-page.ts";
 import { renderMetrics } from "./metrics.ts";
+import type { Observing } from "./observing.ts";
 import type { PodIdentity } from "./pod-identity.ts";
 import { probeTarget } from "./probe-target.ts";
 import { PushIntake } from "./push-intake.ts";
@@ -62,6 +63,8 @@ export interface ActivatorOptions {
   readonly subscriber: StoreSubscriber;
   /** Absent: asynchronous calls and webhooks are not offered. */
   readonly runStore?: RunStore;
+  /** Traces and the request log; absent: neither. */
+  readonly observing?: Observing;
   /** Absent: calls are served by arrival alone, whatever they say of workflows. */
   readonly ranking?: RankingOptions;
   /** Absent: this platform has one cell. */
@@ -146,6 +149,7 @@ async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
     desk: routing.ranking?.desk ?? null,
     coldStarts,
     upgraded,
+    observing: options.observing ?? null,
     stockObserver: stockAutoscaler,
     spills: options.cells?.desk,
   };
@@ -273,7 +277,14 @@ function dispatchOptions({
   logger,
 }: ActivatorOptions): Omit<
   DispatchParts,
-  "hold" | "witness" | "desk" | "coldStarts" | "upgraded" | "stockObserver" | "internalTls"
+  | "hold"
+  | "witness"
+  | "desk"
+  | "coldStarts"
+  | "upgraded"
+  | "observing"
+  | "stockObserver"
+  | "internalTls"
 > {
   return {
     clock,

@@ -8,6 +8,8 @@ import type { FrontForm } from "../proxy/types.ts";
 import { FRONT_FORMS } from "../proxy/types.ts";
 import type { TlsSettings } from "../proxy/tls-port.ts";
 import type { InternalTlsOptions } from "./internal-tls.ts";
+import { observingVariables } from "./observing-config.ts";
+import type { ObservingConfig } from "./observing-config.ts";
 import { runVariables } from "./runs/run-config.ts";
 import type { RunConfig } from "./runs/run-config.ts";
 import { parseGateways, parseWeights } from "./core/tenants.ts";
@@ -22,7 +24,7 @@ export type InternalTlsConfig = Pick<
   "folder" | "bundleFolder" | "listen" | "settings"
 >;
 
-export interface ActivatorConfig extends RunConfig {
+export interface ActivatorConfig extends RunConfig, ObservingConfig {
   readonly storeUrl: string;
   readonly storePrefix: string;
   /** As its operator calls it. */
@@ -130,6 +132,7 @@ export function readActivatorConfig(
     trustedGateways: ["PILOTLIGHT_TRUSTED_GATEWAYS", gateways(isLocal ? "127.0.0.0/8,::1" : "")],
     tenantWeights: ["PILOTLIGHT_TENANT_WEIGHTS", weights],
     ...runVariables(isLocal),
+    ...observingVariables(),
     logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
   });
 }

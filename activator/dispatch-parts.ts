@@ -10,6 +10,7 @@ import type { SpillDesk } from "./spills/spill-desk.ts";
 import type { RequestTimer } from "./core/request-timer.ts";
 import type { InternalTls } from "./internal-tls.ts";
 import type { Hold } from "./hold.ts";
+import type { Observing } from "./observing.ts";
 import type { StockObserver } from "./stock-autoscaler.ts";
 import type { RevisionMetrics } from "./metrics.ts";
 import type { Witness } from "./witness.ts";
@@ -34,6 +35,8 @@ export interface DispatchParts {
   readonly allowDebug: boolean;
   /** Exchanges that were upgraded and run: they are told when this process stops. */
   readonly upgraded: Set<Exchange>;
+  /** Traces and the request log; null while both are off for good. */
+  readonly observing: Observing | null;
   /** Where requests that find no slot here are weighed against other cells; absent without cells. */
   readonly spills?: SpillDesk | undefined;
   /** Hears of arrivals and ends for the stock autoscaler; null outside of a cluster. */
@@ -41,6 +44,8 @@ export interface DispatchParts {
 }
 
 export interface RequestEnd {
+  /** Body bytes of the answer, where they are known. */
+  readonly bytes?: number;
   /** Status that the caller got, 0 for none. */
   readonly status: number;
   readonly cancelled: boolean;

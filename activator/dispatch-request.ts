@@ -8,6 +8,7 @@ import type { CallerHeaders } from "./core/caller-headers.ts";
 import type { RequestTimer } from "./core/request-timer.ts";
 import type { RequestFacts } from "./core/retry.ts";
 import type { Follower } from "./follower.ts";
+import type { RequestObserver } from "./observing.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 import type { IncomingHop } from "./spills/incoming-hop.ts";
 
@@ -23,6 +24,7 @@ export interface DispatchRequest {
   /** An asynchronous run: its caller was let in when it was accepted, and it has a limit of its own. */
   readonly run?: { readonly limitMs: number };
   readonly follower?: Follower;
+  readonly observer?: RequestObserver;
   /** It came from another cell. */
   readonly hop?: IncomingHop;
 }

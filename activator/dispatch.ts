@@ -349,5 +349,6 @@ export class Dispatch implements TicketHolder {
     this.#rank.ended(status, this.#timer, clock.now());
     const end = { status, cancelled, cold: this.#cold, endedAt: clock.now() };
     accountRequest(entry.metrics, this.#timer, end);
+    this.#request.observer?.ended(this.#timer, end);
   }
 }

@@ -13,7 +13,9 @@ import type { NameRevision } from "./core/name-revision.ts";
 import { answerProbe } from "./core/probes.ts";
 import { isValidRequestId } from "./core/request-id.ts";
 import type { DispatchParts } from "./dispatch-parts.ts";
+import type { DispatchRequest } from "./dispatch-request.ts";
 import { Dispatch } from "./dispatch.ts";
+import type { RequestObserver } from "./observing.ts";
 import type { Revisions } from "./revisions.ts";
 import type { RunDesk } from "./runs/run-desk.ts";
 
@@ -71,10 +73,20 @@ function dispatch(options: EntranceOptions, arrival: Arrival, revision: Revision
   const entry = revisions.use(revision);
   // The exchange's instant is monotonic; all others are of the clock.
   const receivedAt = parts.clock.now() - (performance.now() - arrival.exchange.receivedAt);
-  const call = { ...arrival, entry, receivedAt };
+  const observer = parts.observing?.follow(arrival.exchange.head, entry);
+  const call = { ...arrival, entry, receivedAt, ...observed(observer) };
   if (runDesk?.concerns(arrival) === true) return runDesk.receive(call);
   new Dispatch(parts, call).begin();
 }
+
+function observed(
+  observer: RequestObserver | undefined,
+): Pick<DispatchRequest, "observer" | "head"> {
+  if (observer === undefined) return NOT_OBSERVED;
+  return observer.head === undefined ? { observer } : { observer, head: observer.head };
+}
+
+const NOT_OBSERVED = {};
 
 function unknownHost(facts: {
   readonly caller: CallerHeaders;

@@ -4,7 +4,7 @@ import type { Explanation, Limit } from "./core/decision.ts";
 const LIMIT_WORDS: Readonly<Record<Limit, string>> = {
   "min-scale": "min-scale asks for more",
   "max-scale": "max-scale allows no more",
-  starting: "waits for the start under way",
+  starting: "the start under way goes on",
   cooldown: "kept by the cooldown",
   "window-not-seen": "kept until a whole window was watched",
   retention: "the last pod is kept for its time",
@@ -40,10 +40,12 @@ function mainTerm(explanation: Explanation): string {
 }
 
 function slowTerm({ load, metric, resourcePercent }: Explanation): string {
-  const need = `over the window need ${pods(load.slow)}`;
-  if (metric === "rps") return `${shown(load.mean.rate)} requests per second ${need}`;
-  if (resourcePercent !== null) return `${shown(resourcePercent)} % ${need}`;
-  return `${shown(load.mean.concurrency)} in flight on average ${need}`;
+  const takes = `takes ${pods(load.slow)}`;
+  if (metric === "rps") {
+    return `an average of ${shown(load.mean.rate)} requests per second ${takes}`;
+  }
+  if (resourcePercent !== null) return `an average of ${shown(resourcePercent)} % ${takes}`;
+  return `an average of ${shown(load.mean.concurrency)} in flight ${takes}`;
 }
 
 function shown(value: number): string {

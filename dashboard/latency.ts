@@ -60,24 +60,27 @@ export class TrafficLog {
 
   /** Null when nothing ended in the window. */
   read(key: RevisionKey): TrafficView | null {
-    const last = this.#samples.at(-1);
-    const end = last?.totals.get(key);
-    const start = this.#samples.find(({ totals }) => totals.has(key));
-    if (last === undefined || end === undefined || start === undefined) return null;
-    const begin = start.totals.get(key);
-    const requests = end.requests - (begin?.requests ?? 0);
+    const known = this.#samples.flatMap(({ at, totals }) => {
+      const own = totals.get(key);
+      return own === undefined ? [] : [{ at, own }];
+    });
+    const [first] = known;
+    const last = known.at(-1);
+    if (first === undefined || last === undefined) return null;
+    const requests = last.own.requests - first.own.requests;
     // Fewer than before: an activator was replaced, and its totals began anew.
-    if (begin === undefined || requests <= 0) return null;
-    const errors = differences(end.errors, begin.errors);
-    const count = [...errors.values()].reduce((sum, value) => sum + value, 0);
-    return {
-      windowMs: last.at - start.at,
-      requests,
-      errors: count,
-      mainError: [...errors].toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? "",
-      phases: phasesOf({ end, begin, requests, boundsMs: this.#boundsMs }),
-    };
+    if (requests <= 0) return null;
+    const span = { end: last.own, begin: first.own, requests, boundsMs: this.#boundsMs };
+    return { windowMs: last.at - first.at, requests, ...errorsOf(span), phases: phasesOf(span) };
   }
+}
+
+function errorsOf({ end, begin }: Span): Pick<TrafficView, "errors" | "mainError"> {
+  const more = [...differences(end.errors, begin.errors)].toSorted((a, b) => b[1] - a[1]);
+  return {
+    errors: more.reduce((sum, [, count]) => sum + count, 0),
+    mainError: more[0]?.[0] ?? "",
+  };
 }
 
 function added(before: Totals | undefined, revision: RevisionTotals): Totals {
@@ -127,12 +130,14 @@ function phasesOf({ end, begin, requests, boundsMs }: Span): TrafficView["phases
       (count, bucket) => count - (first?.counts[bucket] ?? 0),
     );
     const sumMs = (last?.sumMs ?? 0) - (first?.sumMs ?? 0);
+    // A request that did not start a pod waited for none: it counts as 0.
+    const without = requests - counts.reduce((sum, count) => sum + count, 0);
     return [
       phase,
       {
         meanMs: Math.max(0, sumMs / requests),
-        p50Ms: quantile(counts, boundsMs, 0.5),
-        p95Ms: quantile(counts, boundsMs, 0.95),
+        p50Ms: quantile(counts, boundsMs, { share: 0.5, without }),
+        p95Ms: quantile(counts, boundsMs, { share: 0.95, without }),
       },
     ];
   });
@@ -144,10 +149,12 @@ function phasesOf({ end, begin, requests, boundsMs }: Span): TrafficView["phases
 export function quantile(
   counts: readonly number[],
   boundsMs: readonly number[],
-  share: number,
+  { share, without = 0 }: { readonly share: number; readonly without?: number },
 ): number {
-  const total = counts.reduce((sum, count) => sum + count, 0);
-  let left = total * share;
+  const zeros = Math.max(0, without);
+  const total = counts.reduce((sum, count) => sum + count, zeros);
+  let left = total * share - zeros;
+  if (left <= 0) return 0;
   for (const [bucket, count] of counts.entries()) {
     if (count > 0 && left <= count) {
       const low = bucket === 0 ? 0 : (boundsMs[bucket - 1] ?? 0);

@@ -16,6 +16,7 @@ import type {
 } from "./facts.ts";
 import type { TrafficView } from "./latency.ts";
 import type { TargetChange } from "./transitions.ts";
+import type { WorkflowRow } from "./workflow-row.ts";
 
 /** Rows per revision in a snapshot; a page cannot show more in a useful way. */
 export const TARGET_ROWS = 200;
@@ -30,6 +31,8 @@ export interface Snapshot {
   readonly store: StoreHealth;
   readonly activators: readonly ActivatorInfo[];
   readonly services: readonly ServiceView[];
+  /** Newest first; absent where nobody is asked. */
+  readonly workflows?: readonly WorkflowRow[];
 }
 
 export interface StoreHealth {
@@ -143,6 +146,8 @@ export function revisionView(
   before: RevisionFigures | undefined,
 ): RevisionView {
   const { traffic, changesOf } = reading?.past ?? NO_PAST;
+  const coldStarts = firstPerPod(reading?.coldStarts ?? []);
+  const decisions = (scaler?.decisions ?? []).filter(isChange);
   const targets = reading?.targets ?? [];
   return {
     ...revision,
@@ -153,10 +158,8 @@ export function revisionView(
       .slice(0, TARGET_ROWS)
       .map((target) => targetRow(target, changesOf(target.uid))),
     targetCount: targets.length,
-    decisions: (scaler?.decisions ?? []).filter(isChange).slice(-DECISION_ROWS),
-    coldStarts: firstPerPod(reading?.coldStarts ?? [])
-      .toSorted((a, b) => b.requestAt - a.requestAt)
-      .slice(0, COLD_START_ROWS),
+    decisions: decisions.slice(-DECISION_ROWS),
+    coldStarts: coldStarts.toSorted((a, b) => b.requestAt - a.requestAt).slice(0, COLD_START_ROWS),
   };
 }
 

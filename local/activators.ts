@@ -38,10 +38,14 @@ interface Member {
   record: ActivatorRecord | null;
 }
 
-/** How callers' tokens are checked: the operator's own words, passed on as they are. */
-function authVariables(env: ActivatorsOptions["env"]): Record<string, string> {
+/** The operator's own words about callers' tokens, traces and the request log, passed on as they are. */
+const PASSED_ON = ["PILOTLIGHT_AUTH_", "PILOTLIGHT_TRACING_", "PILOTLIGHT_REQUEST_LOG"];
+
+function passedOn(env: ActivatorsOptions["env"]): Record<string, string> {
   const given = Object.entries(env).flatMap(([name, value]) =>
-    name.startsWith("PILOTLIGHT_AUTH_") && value !== undefined ? [[name, value] as const] : [],
+    PASSED_ON.some((prefix) => name.startsWith(prefix)) && value !== undefined
+      ? [[name, value] as const]
+      : [],
   );
   return Object.fromEntries(given);
 }
@@ -119,7 +123,7 @@ export class Activators {
           PILOTLIGHT_LISTEN: "127.0.0.1:0",
           PILOTLIGHT_PUSH_LISTEN: "127.0.0.1:0",
           PILOTLIGHT_RUN_FOLDER: folder.path,
-          ...authVariables(env),
+          ...passedOn(env),
         },
         ipc: (message) => this.#onMessage(member, child.pid, message),
       },

@@ -6,12 +6,6 @@ import type { PodPlace, PodPlan } from "./pod-types.ts";
 import type { Probe } from "./service-types.ts";
 
 const SYSTEM_NAMESPACE = "knative-serving";
-const OBSERVABILITY = JSON.stringify({
-  tracing: { protocol: "none" },
-  metrics: { protocol: "none" },
-  runtime: { profiling: "disabled", exportInterval: 15_000_000_000 },
-  requestMetrics: { protocol: "none" },
-});
 
 export const PROXY_PORTS = { http1: 8012, h2c: 8013 } as const;
 export const SIDECAR_ADMIN_PORT = 8022;
@@ -21,6 +15,32 @@ export interface SidecarExtras {
   readonly compileCache: string;
   readonly gatePort: number;
   readonly path: string;
+  /** Where traces go; absent: nowhere. */
+  readonly tracing?: LocalTracing;
+}
+
+export interface LocalTracing {
+  readonly endpoint: string;
+  readonly samplingRate: number;
+}
+
+/** As the operator says it for the activators. */
+export function localTracing(
+  env: Readonly<Record<string, string | undefined>>,
+): LocalTracing | undefined {
+  const endpoint = env["PILOTLIGHT_TRACING_ENDPOINT"] ?? "";
+  if (endpoint === "") return undefined;
+  return { endpoint, samplingRate: Number(env["PILOTLIGHT_TRACING_SAMPLING_RATE"] ?? "1") };
+}
+
+function observability(tracing: LocalTracing | undefined): string {
+  return JSON.stringify({
+    tracing:
+      tracing === undefined ? { protocol: "none" } : { protocol: "http/protobuf", ...tracing },
+    metrics: { protocol: "none" },
+    runtime: { profiling: "disabled", exportInterval: 15_000_000_000 },
+    requestMetrics: { protocol: "none" },
+  });
 }
 
 export function sidecarEnvironment(
@@ -57,7 +77,7 @@ export function sidecarEnvironment(
     ENABLE_HTTP_FULL_DUPLEX: String(fullDuplex.toLowerCase() === "enabled"),
     ROOT_CA: "",
     ENABLE_MULTI_CONTAINER_PROBES: String(Array.isArray(probe)),
-    OBSERVABILITY_CONFIG: OBSERVABILITY,
+    OBSERVABILITY_CONFIG: observability(extras.tracing),
     PILOTLIGHT_POD_ROOT: place.root,
   };
 }

@@ -4,6 +4,7 @@ import type { RunRecord } from "../common/contracts/local-run.ts";
 import { createDashboard } from "../dashboard/server.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { createRunStore } from "../store/run-calls.ts";
+import type { RunStore } from "../store/run-types.ts";
 import { activatorFigures } from "./activator-figures.ts";
 import { findFreePort } from "./addresses.ts";
 import { readCardPrices } from "./card-prices.ts";
@@ -23,13 +24,7 @@ export async function announce(
   const { base } = serving;
   const startedAt = systemClock.now();
   const ingress = `http://${HOST}:${serving.port}`;
-  const runs = createRunStore({
-    url: base.server.url,
-    prefix: base.storePrefix,
-    logger: base.logger,
-    replicas: 0,
-  });
-  base.stops.add("run store", () => Promise.resolve(runs.close()));
+  const runs = openRuns(base);
   const cardPrices = readCardPrices(base.env);
   const dashboard = createDashboard({
     clock: systemClock,
@@ -63,6 +58,13 @@ export async function announce(
   base.server.onRestart(rewrite);
   control.sources.onFiles.add(rewrite);
   return urls;
+}
+
+/** For reading only. */
+function openRuns({ server, storePrefix: prefix, logger, stops }: Serving["base"]): RunStore {
+  const runs = createRunStore({ url: server.url, prefix, logger, replicas: 0 });
+  stops.add("run store", () => Promise.resolve(runs.close()));
+  return runs;
 }
 
 function runRecord(

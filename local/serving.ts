@@ -10,6 +10,7 @@ import { ChildPods } from "./child-pods.ts";
 import { ServiceBook } from "./object-files.ts";
 import type { ServiceChange } from "./object-files.ts";
 import type { ServiceSummary } from "./platform-types.ts";
+import { localTracing } from "./pod-environment.ts";
 import { TOKEN_REFRESH_MS } from "./pod-identity.ts";
 import type { PodEvent, PodSummary } from "./pod-types.ts";
 import { RouteFile } from "./route-file.ts";
@@ -123,6 +124,7 @@ interface PodParts {
 
 function createPods(base: Base, port: number, parts: PodParts): ChildPods {
   const { folder, secret, watchdog, gate, env, compileCache } = base;
+  const tracing = localTracing(env);
   return new ChildPods({
     world: {
       clock: systemClock,
@@ -130,7 +132,12 @@ function createPods(base: Base, port: number, parts: PodParts): ChildPods {
       secret,
       watchdog,
       gate,
-      extras: { compileCache, gatePort: gate.port, path: env["PATH"] ?? "" },
+      extras: {
+        compileCache,
+        gatePort: gate.port,
+        path: env["PATH"] ?? "",
+        ...(tracing === undefined ? {} : { tracing }),
+      },
       host: {
         env,
         ingressUrl: `http://${HOST}:${port}`,

@@ -18,6 +18,7 @@ import { RequestMetrics } from "./metrics.ts";
 import { Pod } from "./pod.ts";
 import type { PodIdentity } from "./pod-identity.ts";
 import { tryTcp } from "./probe.ts";
+import type { FlowTracing } from "./tracing.ts";
 import type { RequestLog } from "./request-log.ts";
 
 export interface DataPath {
@@ -42,6 +43,8 @@ export interface DataPath {
   readonly isContainerListening: () => Promise<boolean>;
   readonly flows: Set<OpenFlow>;
   readonly requestLog: RequestLog | undefined;
+  /** Set once tracing was asked for and loaded. */
+  readonly tracing: { current: FlowTracing | undefined };
 }
 
 /** A request that runs or waits here. */
@@ -116,6 +119,7 @@ export function createDataPath(parts: DataPathParts): DataPath {
     metrics: new RequestMetrics(),
     probeHoldMs: plan.holdMs,
     requestLog: parts.requestLog,
+    tracing: { current: undefined },
     onContainerRefused: parts.onContainerRefused,
     isContainerListening: () => isListening(config.userPort),
   };

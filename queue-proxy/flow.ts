@@ -24,6 +24,7 @@ import { isProxied } from "./core/classify.ts";
 import { containerHeaders } from "./core/container-headers.ts";
 import { attemptLimits, waitLimitMs, withCallerDeadline } from "./limits.ts";
 import type { TimeoutSettings } from "./limits.ts";
+import type { FlowTrace } from "./tracing.ts";
 import { parseCallNote } from "../common/contracts/call-note.ts";
 import { CallMeter } from "./call-meter.ts";
 import type { DataPath, OpenFlow } from "./data-path.ts";
@@ -62,6 +63,9 @@ export class Flow implements OpenFlow, Entrant {
   #waitTimer: NodeJS.Timeout | undefined;
   /** Body of an answer that was made here. */
   #ownBytes = 0;
+  #trace: FlowTrace | undefined;
+  /** When the slot was given, while the request is traced; else 0. */
+  #tracedFrom = 0;
   readonly #note: CallNote | undefined;
   #meter: CallMeter | undefined;
 
@@ -86,6 +90,7 @@ export class Flow implements OpenFlow, Entrant {
       metrics.count("refused_draining");
       return this.exchange.answer(reasonAnswer("draining", "the pod is being stopped"));
     }
+    this.#trace = this.#path.tracing.current?.follow(this.exchange.head.headers);
     stats.arrive(this.#path.clock.now() / 1_000, this.#via);
     flows.add(this);
     const admission = this.#enterBreaker();
@@ -98,6 +103,7 @@ export class Flow implements OpenFlow, Entrant {
     const { breaker, metrics, occupancy, batch, clock } = this.#path;
     clearTimeout(this.#waitTimer);
     this.#phase = "running";
+    if (this.#trace !== undefined) this.#tracedFrom = clock.now();
     metrics.sampleDepth(breaker.active + breaker.waiting);
     occupancy.begin(this.leaseId);
     breaker.engine.begin(this, this.#note?.promptTokens ?? 0);
@@ -158,16 +164,17 @@ export class Flow implements OpenFlow, Entrant {
     const { exchange } = this;
     const { head } = exchange;
     const { kind } = this.#request;
+    const headers = containerHeaders(head.headers, {
+      remoteAddress: head.remoteAddress,
+      kind: kind === "container-probe" ? kind : "traffic",
+      dropsExpect: kind === "leased" && this.#request.marks.callerExpect === undefined,
+    });
     this.#attempt = exchange.forward({
       host: CONTAINER_HOST,
       port: this.#path.config.userPort,
       protocol: head.httpVersion === "2" ? "h2c" : "http1",
       target: head.target,
-      headers: containerHeaders(head.headers, {
-        remoteAddress: head.remoteAddress,
-        kind: kind === "container-probe" ? kind : "traffic",
-        dropsExpect: kind === "leased" && this.#request.marks.callerExpect === undefined,
-      }),
+      headers: this.#trace?.headers(headers) ?? headers,
       limits: this.#limits(),
       onResponse: (answer) => {
         this.#meter?.answered(answer);
@@ -303,7 +310,15 @@ export class Flow implements OpenFlow, Entrant {
     const seconds = (performance.now() - this.exchange.receivedAt) / 1_000;
     const bytes = this.#ownBytes + (this.#attempt?.bytesDown ?? 0);
     metrics.observe(status, seconds, { up: this.#attempt?.bytesUp ?? 0, down: bytes });
-    requestLog?.(this.exchange.head, { status, bytes, seconds });
+    const { head } = this.exchange;
+    requestLog?.(head, { status, bytes, seconds });
+    const endedAt = this.#path.clock.now();
+    this.#trace?.ended(head, {
+      arrivedAt: endedAt - seconds * 1_000,
+      startedAt: this.#tracedFrom,
+      endedAt,
+      status,
+    });
   }
 }
 

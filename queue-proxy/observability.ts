@@ -6,6 +6,15 @@ export interface Observability {
   readonly requestLogTemplate: string;
   /** `host:port` of the metrics page; undefined while no protocol asks for a page. */
   readonly metricsListen: string | undefined;
+  /** Where traces go; undefined while nobody asks for them. */
+  readonly tracing?: TracingSettings;
+}
+
+export interface TracingSettings {
+  /** Base URL of a collector that takes OTLP over HTTP. */
+  readonly endpoint: string;
+  /** Share of the requests without a caller's decision, 0 to 1. */
+  readonly samplingRate: number;
 }
 
 const METRICS_ADDRESS = "0.0.0.0:9091";
@@ -24,6 +33,7 @@ export function parseObservability(value: string | undefined): Observability {
     enableProbeRequestLog: fields["enableProbeRequestLog"] === true,
     requestLogTemplate: textOf(fields["requestLogTemplate"]),
     metricsListen: metricsListen(fields["requestMetrics"]),
+    ...tracingOf(fields["tracing"]),
   };
 }
 
@@ -33,6 +43,16 @@ const NOTHING: Observability = {
   requestLogTemplate: "",
   metricsListen: undefined,
 };
+
+/** OTLP over HTTP alone; `grpc` and `stdout` are for other programs. */
+function tracingOf(settings: unknown): { readonly tracing?: TracingSettings } {
+  if (typeof settings !== "object" || settings === null) return {};
+  const fields: { protocol?: unknown; endpoint?: unknown; samplingRate?: unknown } = settings;
+  const endpoint = textOf(fields.endpoint);
+  if (fields.protocol !== "http/protobuf" || !URL.canParse(endpoint)) return {};
+  const rate = Number(fields.samplingRate ?? 0);
+  return { tracing: { endpoint, samplingRate: Number.isNaN(rate) ? 0 : rate } };
+}
 
 function metricsListen(settings: unknown): string | undefined {
   if (typeof settings !== "object" || settings === null) return undefined;

@@ -96,6 +96,7 @@ export class Sidecar {
     await listen(admin, host, ADMIN_PORT);
     const pages = await startPages({ path: this.#path, host, boot: () => this.#reporter.boot });
     this.#servers = [admin, ...pages];
+    if (config.observability.tracing !== undefined) void this.#trace();
     logger.info("started", {
       port: config.servingPort,
       startMs: Math.round(clock.now() - sidecarAt),
@@ -103,6 +104,13 @@ export class Sidecar {
     if (this.#identity.uid() === "") {
       logger.warn("no pod token: readiness cannot be pushed and leased requests are refused");
     }
+  }
+
+  /** After the first requests may come: who asks for traces does not want slower starts. */
+  async #trace(): Promise<void> {
+    const { config, logger } = this.#options;
+    const { createFlowTracing } = await import("./tracing.ts");
+    this.#path.tracing.current = createFlowTracing(config, logger);
   }
 
   /** SIGTERM: the pod ends. */

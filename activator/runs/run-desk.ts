@@ -14,19 +14,16 @@ import {
 } from "../../common/contracts/headers.ts";
 import type { AsyncConfig, RevisionConfig } from "../../common/contracts/routing.ts";
 import type { WireReasonName } from "../../common/contracts/wire-reasons.ts";
-import type { Exchange } from "../../proxy/types.ts";
 import type { AcceptResult, RunStore } from "../../store/run-types.ts";
 import { platformAnswer } from "../core/answers.ts";
 import type { AsyncWish } from "../core/async-call.ts";
 import { mayConcernRuns, readAsyncWish } from "../core/async-call.ts";
-import type { CallerHeaders } from "../core/caller-headers.ts";
 import { findHeader } from "../core/caller-headers.ts";
 import { KEPT_MS, MOST_BODY_BYTES, withoutHeaders } from "../core/run-answer.ts";
 import type { AddressGuard } from "../core/webhook-address.ts";
 import { checkWebhookUrl } from "../core/webhook-address.ts";
 import type { DispatchParts } from "../dispatch-parts.ts";
 import type { DispatchRequest } from "../dispatch-request.ts";
-import type { RevisionEntry } from "../revision-entry.ts";
 import type { Revisions } from "../revisions.ts";
 import { AnswerCopy } from "./answer-copy.ts";
 import type { FollowUp } from "./follow-up.ts";
@@ -46,13 +43,10 @@ const OUR_HEADERS: ReadonlySet<string> = new Set([
   "expect",
 ]);
 
-export interface RunCall {
-  readonly exchange: Exchange;
-  readonly caller: CallerHeaders;
-  readonly requestId: string;
-  readonly entry: RevisionEntry;
-  readonly receivedAt: number;
-}
+export type RunCall = Pick<
+  DispatchRequest,
+  "exchange" | "caller" | "requestId" | "entry" | "receivedAt" | "head" | "observer"
+>;
 
 export interface DeskOptions {
   readonly store: RunStore;
@@ -140,8 +134,9 @@ export class RunDesk {
   #dispatchNow(call: RunCall, { service, config, wish }: Wanted): void {
     const { dispatch, followUp } = this.#options;
     const { exchange, caller, requestId } = call;
-    const headers = withoutHeaders(exchange.head.headers, OUR_HEADERS);
-    const request = { ...call, head: { ...exchange.head, headers, target: wish.target } };
+    const { head = exchange.head } = call;
+    const headers = withoutHeaders(head.headers, OUR_HEADERS);
+    const request = { ...call, head: { ...head, headers, target: wish.target } };
     if (wish.webhook === "") return dispatch(request);
     const target = webhookOf(config, wish);
     const secret = caller.webhookSecret;

@@ -196,9 +196,14 @@ export class RunWorker {
       },
     });
     held.exchange = exchange;
+    const entry = revisions.use(request.revision);
+    const observer = parts.observing?.follow(exchange.head, entry);
+    const head = observer?.head ?? exchange.head;
     new Dispatch(parts, {
       exchange,
-      entry: revisions.use(request.revision),
+      entry,
+      head,
+      ...(observer === undefined ? {} : { observer }),
       caller: readCallerHeaders(secrets.headers),
       requestId: id,
       receivedAt: parts.clock.now(),

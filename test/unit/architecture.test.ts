@@ -63,6 +63,7 @@ const RULES: readonly Rule[] = [
       "foundation/config.ts",
       "foundation/logger.ts",
       "foundation/lifecycle.ts",
+      "foundation/tracing/",
     ],
     npm: [],
     why: "the sidecar stands beside untrusted code without a store credential, and its start is part of each cold start",

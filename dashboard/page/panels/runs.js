@@ -3,6 +3,9 @@ import { h } from "../lib/dom.js";
 import { ago, duration } from "../lib/format.js";
 import { empty, panel } from "./words.js";
 
+/** The newest ones; the command line lists more. */
+const MOST_ROWS = 8;
+
 const TONES = /** @type {const} */ ({
   queued: "fair",
   running: "calm",
@@ -15,8 +18,9 @@ const TONES = /** @type {const} */ ({
 /**
  * @param {readonly import("../../view.ts").RunRow[]} rows
  * @param {number} nowAt
+ * @param {string} service
  */
-export function runs(rows, nowAt) {
+export function runs(rows, nowAt, service) {
   if (rows.length === 0) {
     return panel(
       "Asynchronous runs",
@@ -30,8 +34,9 @@ export function runs(rows, nowAt) {
       "table",
       { class: "cards runs" },
       h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, ...rows.map((row) => runRow(row, nowAt))),
+      h("tbody", {}, ...rows.slice(0, MOST_ROWS).map((row) => runRow(row, nowAt))),
     ),
+    rows.length > MOST_ROWS && h("p", { class: "hint" }, `Older ones: pilotlight runs ${service}`),
   );
 }
 

@@ -21,7 +21,11 @@ const DECISIONS = 20;
 export function servicePage(state, service, redraw) {
   const nowAt = state.snapshot?.at ?? Date.now();
   if (service === undefined) {
-    return [backLink(), panel("Not found", empty("There is no such service (any more)."))];
+    return [
+      backLink(),
+      h("h1", { class: "visually-hidden", "data-key": "title" }, "Service not found"),
+      panel("Not found", empty("There is no such service (any more).")),
+    ];
   }
   return [
     backLink(),
@@ -42,7 +46,7 @@ export function servicePage(state, service, redraw) {
     ),
     traffic(service.revisions),
     targets(service.revisions, nowAt),
-    ...(service.runs === undefined ? [] : [runs(service.runs, nowAt)]),
+    ...(service.runs === undefined ? [] : [runs(service.runs, nowAt, service.name)]),
     h(
       "div",
       { class: "columns", "data-key": "columns" },

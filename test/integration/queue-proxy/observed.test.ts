@@ -4,6 +4,7 @@ import type { ModelServer } from "../../fixtures/servers/model-server.ts";
 import { startModelServer } from "../../fixtures/servers/model-server.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { SidecarProcess } from "../../support/queue-proxy-process.ts";
+import { TraceCollector } from "../../support/trace-collector.ts";
 import { startSidecar } from "../../support/queue-proxy-process.ts";
 
 const STOCK_DEFAULT = {
@@ -78,4 +79,32 @@ it("serves metrics where the protocol is prometheus, body sizes included", async
   expect(body).toContain(`http_server_request_body_size_bytes_sum{${ok}} 300`);
   expect(body).toContain(`http_server_request_body_size_bytes_bucket{${ok},le="250"} 0`);
   expect(body).toContain(`http_server_response_body_size_bytes_count{${ok}} 1`);
+});
+
+describe("traces", () => {
+  it("go on from the activator's span, and tell the container's time", async () => {
+    const collector = new TraceCollector();
+    try {
+      const endpoint = await collector.listen();
+      const tracing = { protocol: "http/protobuf", endpoint, samplingRate: 0 };
+      const { request } = await start({ tracing });
+      const trace = "0af7651916cd43dd8448eb211c80319c";
+      const headers = { traceparent: `00-${trace}-b7ad6b7169203331-01` };
+      // The code for it is loaded behind the start.
+      const root = await eventually(async () => {
+        await request("/echo", { headers });
+        return collector.spans.find(({ name }) => name === "queue-proxy");
+      });
+      expect(root).toMatchObject({
+        traceId: trace,
+        parentSpanId: "b7ad6b7169203331",
+        service: "queue-proxy",
+        attributes: { "http.response.status_code": "200", "url.path": "/echo" },
+      });
+      const parts = collector.spans.filter(({ parentSpanId }) => parentSpanId === root.spanId);
+      expect(parts.map(({ name }) => name)).toContain("container");
+    } finally {
+      await collector.close();
+    }
+  });
 });

@@ -167,25 +167,25 @@ describe("the decision log", () => {
 describe("a decision in words", () => {
   test.each([
     [{}, {}, {}, "nothing runs or waits"],
-    [{}, { inFlight: 2.5 }, {}, "2.5 in flight on average over the window need 3 pods"],
+    [{}, { inFlight: 2.5 }, {}, "an average of 2.5 in flight takes 3 pods"],
     [
       { "scaling-buffer": "2" },
       { inFlight: 1 },
       {},
-      "1 in flight on average over the window need 1 pod; 2 more as buffer",
+      "an average of 1 in flight takes 1 pod; 2 more as buffer",
     ],
     [
       { "max-scale": "1" },
       { inFlight: 3 },
       {},
-      "3 in flight on average over the window need 3 pods; max-scale allows no more",
+      "an average of 3 in flight takes 3 pods; max-scale allows no more",
     ],
     [{}, {}, { busy: 1, waiting: 2, aged: 2 }, "1 running and 2 waiting need 3 pods"],
     [
       { metric: "rps", target: "2" },
       { rate: 5 },
       {},
-      "5 requests per second over the window need 3 pods",
+      "an average of 5 requests per second takes 3 pods",
     ],
     [{}, {}, { currentReplicas: 4, readyPods: 4 }, "nothing runs or waits; kept by the cooldown"],
   ])("%j %j %j", (annotations: Record<string, string>, load, changes, words) => {

@@ -39,6 +39,7 @@ function revision(name: string, changes: Partial<RevisionSnapshot> = {}): Revisi
     targetCount: 2,
     decisions: [],
     coldStarts: [],
+    traffic: null,
     ...changes,
   };
 }

@@ -1,7 +1,7 @@
 /** Request-log templates: stock's default, the forms that real ones use, and what is refused. */
 import { describe, expect, it } from "vitest";
-import { compileTemplate, printValue } from "../../../../queue-proxy/core/log-template.ts";
-import type { TemplateValue } from "../../../../queue-proxy/core/log-template.ts";
+import { compileTemplate, printValue } from "../../../common/log-template.ts";
+import type { TemplateValue } from "../../../common/log-template.ts";
 
 const DATA: TemplateValue = {
   Request: {
