@@ -14,6 +14,7 @@ import type { ClusterDefaults } from "./core/settings/defaults.ts";
 import type { DecisionRecord, Trigger } from "./decision-log.ts";
 import { Learner } from "./learner.ts";
 import type { LearnerOptions, LearntRevision } from "./learner.ts";
+import type { CellScaling } from "./cell-scaling.ts";
 import { createOrphanSweep } from "./orphans.ts";
 import type { ObjectSource, ResourceUseSource, ScaleTarget, StatusSink } from "./ports.ts";
 import { scaleEvents } from "./pod-watch.ts";
@@ -47,6 +48,8 @@ export interface AutoscalerOptions {
   readonly timers?: Timers;
   /** Revisions that this controller decides; others are left alone. Default: all. */
   readonly owns?: (key: RevisionKey) => boolean;
+  /** Bounds over several cells; absent: there is one. Its changes make revisions be decided anew. */
+  readonly cellScaling?: CellScaling;
   /** Asked right before each write; false: another process leads. Default: always. */
   readonly mayAct?: () => boolean;
 }
@@ -137,6 +140,7 @@ class Controller implements Autoscaler {
     subscriber.onResubscribed(() => this.#all("resync"));
     objects.onChange((key) => this.#now(key, "object"));
     scale.onPodsChanged((key) => this.#now(key, "pods"));
+    this.#options.cellScaling?.onShareChanged((key) => this.#now(key, "object"));
     const sweep = createOrphanSweep({ ...this.#options, owns: (key) => this.#owns(key) });
     this.#every(TICK_MS, () => this.#tick());
     this.#every(TICK_MS, () => void this.#learn());
@@ -301,6 +305,7 @@ class Controller implements Autoscaler {
   }
 
   async #remove(key: RevisionKey): Promise<void> {
+    this.#options.cellScaling?.removed(key);
     this.#memories.delete(key);
     this.#triggers.delete(key);
     await this.#options.store.removeRevision(key);

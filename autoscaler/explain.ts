@@ -4,6 +4,7 @@ import type { Explanation, Limit } from "./core/decision.ts";
 const LIMIT_WORDS: Readonly<Record<Limit, string>> = {
   "min-scale": "min-scale asks for more",
   "max-scale": "max-scale allows no more",
+  "cell-share": "this cell's share of max-scale allows no more",
   starting: "the start under way goes on",
   cooldown: "kept by the cooldown",
   "window-not-seen": "kept until a whole window was watched",

@@ -7,6 +7,7 @@ import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { PlatformEvent } from "../foundation/events.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { RoutingStore } from "../store/types.ts";
+import type { CellScaling } from "./cell-scaling.ts";
 import { withDeadlines } from "./core/deadlines.ts";
 import { decide } from "./core/decision.ts";
 import type { Decision } from "./core/decision.ts";
@@ -44,6 +45,8 @@ export interface ReconcilerOptions {
   readonly onEvent: (event: PlatformEvent) => void;
   /** False: another process leads by now, and nothing more is written. */
   readonly mayAct?: (() => boolean) | undefined;
+  /** Bounds of services that run in several cells; absent: there is one cell. */
+  readonly cellScaling?: CellScaling | undefined;
 }
 
 /** Samples closer than this add nothing to a window and cost the store memory. */
@@ -139,10 +142,12 @@ function decideFor(
   memory: RevisionMemory,
   given: { readonly settings: SettingsInForce; readonly observed: Observation },
 ): Decision {
-  const { figures, pods, replicas, readyPods, resourcePercent } = given.observed;
+  const { figures, pods, replicas, readyPods, resourcePercent, existingPods } = given.observed;
+  const bound = options.cellScaling?.bound(revision, given.settings.settings);
   const decision = decide({
     nowMs: figures.at / 1_000,
-    settings: given.settings.settings,
+    settings: bound?.settings ?? given.settings.settings,
+    cellCap: bound?.cap ?? null,
     defaults: options.defaults(),
     reachable: revision.reachable,
     trafficShare: revision.trafficShare ?? null,
@@ -162,7 +167,10 @@ function decideFor(
         : memory.state,
   });
   const isOurs = revision.network?.notOwned === undefined;
-  return given.settings.usable && isOurs ? decision : leaveAsItIs(decision);
+  const usable = given.settings.usable && isOurs ? decision : leaveAsItIs(decision);
+  // Before anything else is decided, so that two revisions never take the same share.
+  if (bound !== undefined) options.cellScaling?.decided(revision, bound, usable, existingPods);
+  return usable;
 }
 
 async function act(

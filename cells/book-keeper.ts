@@ -57,10 +57,11 @@ export class BookKeeper {
       });
       if (reply.kind === "hearing") askAll(service);
       const { kind: outcome, share, numberOnRecord, unheard } = reply;
-      return { kind: "granted", id, outcome, share, numberOnRecord, unheard, mark: mark.id };
+      const free = outcome === "ok" ? freePods(max, reply.granted) : 0;
+      return { kind: "granted", id, outcome, share, numberOnRecord, free, unheard, mark: mark.id };
     } catch (error) {
       logger.debug("share not settled", { cell, service, error });
-      const nothing = { share: holds, numberOnRecord: number, unheard: [], mark: "" };
+      const nothing = { share: holds, numberOnRecord: number, free: 0, unheard: [], mark: "" };
       return { kind: "granted", id, outcome: "failed", ...nothing };
     }
   }
@@ -112,6 +113,13 @@ export class BookKeeper {
     return this.#options.calls.writeBooksMark(words.join(" "));
   }
 }
+
+/** Without a limit as many as a cell could ever ask for at once. */
+function freePods(max: number, granted: number): number {
+  return max === 0 ? UNLIMITED_PODS : Math.max(0, max - granted);
+}
+
+const UNLIMITED_PODS = 1_000;
 
 function parseMark(text: string): Mark {
   const [id = "", ...words] = text.split(" ");

@@ -23,6 +23,8 @@ export interface ControlClientOptions {
   /** Of this process. */
   readonly name: string;
   readonly digests: boolean;
+  /** Requests enter at this process. */
+  readonly entry: boolean;
   readonly random: Random;
   /** Monotonic, ms. */
   readonly now: () => number;
@@ -98,13 +100,13 @@ export class ControlClient {
   }
 
   #opened(socket: TLSSocket): void {
-    const { own, name, digests, now, onOpen } = this.#options;
+    const { own, name, digests, entry, now, onOpen } = this.#options;
     this.#heardAt = now();
     this.#stream = new LineStream(socket, {
       onMessage: (message) => this.#onMessage(message),
       onClose: () => undefined,
     });
-    this.#stream.send({ kind: "hello", cell: own, name, digests });
+    this.#stream.send({ kind: "hello", cell: own, name, digests, entry });
     this.#stream.send({ kind: "ping", at: now() });
     onOpen?.();
   }

@@ -26,8 +26,8 @@ export class ControlServer {
       onMessage: (message) => {
         if (message.kind === "hello") {
           // Whatever it calls itself, its certificate says which cell it is.
-          const { name, digests: wantsDigests } = message;
-          feed = { cell, name, stream, wantsDigests, echo: 0, heardAt: now() };
+          const { name, digests: wantsDigests, entry: isEntry } = message;
+          feed = { cell, name, stream, wantsDigests, isEntry, echo: 0, heardAt: now() };
           feeds.add(feed);
         } else if (feed !== undefined) {
           this.#onMessage(feed, message);

@@ -23,7 +23,9 @@ export interface Feed {
   readonly cell: string;
   readonly name: string;
   readonly stream: LineStream;
-  wantsDigests: boolean;
+  readonly wantsDigests: boolean;
+  /** Requests enter there, so slots are offered to it. */
+  readonly isEntry: boolean;
   /** Of the receiver's clock, as last heard. */
   echo: number;
   heardAt: number;
@@ -85,7 +87,7 @@ export class DigestFeeds {
   /** Entry activators that listen to this process. */
   get entries(): number {
     let entries = 0;
-    for (const { wantsDigests } of this.#feeds) if (wantsDigests) entries += 1;
+    for (const { isEntry } of this.#feeds) if (isEntry) entries += 1;
     return entries;
   }
 

@@ -138,6 +138,7 @@ export class CellNode {
       own,
       name: activatorId,
       digests: true,
+      entry: true,
       random,
       now,
       onMessage: (message) => this.#onMessage(cell.name, message),

@@ -26,6 +26,8 @@ export interface ActivatorsOptions {
   readonly watchdog: Watchdog;
   readonly compileCache: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Variables of an activator of several cells; empty where there is one. */
+  readonly cell: Readonly<Record<string, string>>;
   /** The set of living activators changed. */
   readonly onChange: () => void;
   readonly onWarning: (text: string) => void;
@@ -124,6 +126,7 @@ export class Activators {
           PILOTLIGHT_PUSH_LISTEN: "127.0.0.1:0",
           PILOTLIGHT_RUN_FOLDER: folder.path,
           ...passedOn(env),
+          ...this.#options.cell,
         },
         ipc: (message) => this.#onMessage(member, child.pid, message),
       },
@@ -134,7 +137,13 @@ export class Activators {
 
   #onMessage(member: Member, pid: number, message: unknown): void {
     if (!isListening(message)) return;
-    member.record = { id: member.id, pid, url: message.dataUrl, push: message.push };
+    member.record = {
+      id: member.id,
+      pid,
+      url: message.dataUrl,
+      push: message.push,
+      ...peerOf(message),
+    };
     this.#options.onChange();
   }
 
@@ -153,10 +162,15 @@ export class Activators {
   }
 }
 
+function peerOf({ peer }: ListeningMessage): { readonly peer?: string } {
+  return typeof peer === "string" ? { peer } : {};
+}
+
 interface ListeningMessage {
   readonly type: "listening";
   readonly dataUrl: string;
   readonly push: string;
+  readonly peer?: string;
 }
 
 function isListening(message: unknown): message is ListeningMessage {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Logger } from "../foundation/logger.ts";
 import { createStore } from "../store/store.ts";
 import type { ServerFacts, StoreHandle } from "../store/store.ts";
+import type { CellPlace } from "./cell-place.ts";
 import { startChild } from "./child.ts";
 import { COMPILE_CACHE } from "./defaults.ts";
 import { LogFile } from "./log-file.ts";
@@ -28,6 +29,8 @@ export interface BaseOptions {
   readonly logger: Logger;
   readonly events: PlatformEvents;
   readonly stops: StopList;
+  /** One of several cells; absent: the only one. */
+  readonly cell?: CellPlace | undefined;
 }
 
 export interface Base extends BaseOptions {

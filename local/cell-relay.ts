@@ -84,7 +84,8 @@ export class CellRelay {
   readonly #server: Server;
   readonly #lanes = new Set<Lane>();
   readonly #sockets = new Set<Socket>();
-  #target = "";
+  #targets: readonly string[] = [];
+  #turn = 0;
   #bytes = 0;
 
   constructor(state: Partial<RelayState> = {}) {
@@ -113,9 +114,9 @@ export class CellRelay {
     return `127.0.0.1:${port}`;
   }
 
-  /** Where new connections lead from now on. */
-  leadTo(target: string): void {
-    this.#target = target;
+  /** Where new connections lead from now on, in turn. */
+  leadTo(...targets: readonly string[]): void {
+    this.#targets = targets;
   }
 
   set(change: Partial<RelayState>): void {
@@ -135,15 +136,17 @@ export class CellRelay {
   }
 
   #accept(near: Socket): void {
-    const colon = this.#target.lastIndexOf(":");
+    this.#turn += 1;
+    const target = this.#targets[this.#turn % this.#targets.length] ?? "";
+    const colon = target.lastIndexOf(":");
     if (this.#state.refusing || colon < 1) {
       near.resetAndDestroy();
       return;
     }
-    const host = this.#target.slice(0, colon);
+    const host = target.slice(0, colon);
     const far = connect({
       host,
-      port: Number(this.#target.slice(colon + 1)),
+      port: Number(target.slice(colon + 1)),
       allowHalfOpen: true,
       noDelay: true,
     });

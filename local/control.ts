@@ -1,4 +1,6 @@
 /** The deciding side of a local platform: the cluster's controller, fed from files that are watched. */
+import { createCellParts } from "../autoscaler/cell-parts.ts";
+import type { CellParts } from "../autoscaler/cell-parts.ts";
 import { createAutoscaler } from "../autoscaler/controller.ts";
 import { tuneInThread } from "../autoscaler/tuner.ts";
 import type { Autoscaler } from "../autoscaler/controller.ts";
@@ -19,6 +21,8 @@ import { ServiceSources } from "./sources.ts";
 
 export interface Control {
   readonly autoscaler: Autoscaler;
+  /** Null on a platform of one cell. */
+  readonly cells: CellParts | null;
   readonly sources: ServiceSources;
   /** Socket on which services are applied and deleted. */
   readonly socket: string;
@@ -44,7 +48,9 @@ export async function openSources(
 export async function startControl(serving: Serving, sources: ServiceSources): Promise<Control> {
   const { base, book, pods, statuses } = serving;
   await serving.routes.write();
+  const cells = openCellParts(serving);
   const autoscaler = createAutoscaler({
+    ...(cells === null ? {} : { cellScaling: cells.scaling }),
     store: base.store.store,
     subscriber: base.store.subscriber,
     objects: book,
@@ -73,7 +79,24 @@ export async function startControl(serving: Serving, sources: ServiceSources): P
   base.stops.add("rollouts", stopRollouts);
   const server = await startControlServer(base.folder, sources, base.logger);
   base.stops.add("control socket", () => server.close());
-  return { autoscaler, sources, socket: server.path };
+  return { autoscaler, cells, sources, socket: server.path };
+}
+
+function openCellParts({ base }: Serving): CellParts | null {
+  const { cell, store, logger, stops } = base;
+  if (cell === undefined) return null;
+  const { name: own, cellsFolder: folder, certificates } = cell;
+  const parts = createCellParts({
+    own,
+    folder,
+    certificates,
+    name: "autoscaler",
+    calls: store.cells,
+    logger,
+  });
+  stops.add("cells", () => Promise.resolve(parts.close()));
+  parts.start();
+  return parts;
 }
 
 /** The variable that a Knative SinkBinding sets; without it there are no CloudEvents. */

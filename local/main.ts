@@ -2,12 +2,14 @@
  * The whole platform on one machine: the store, the activators, the same controller as in a
  * cluster with local adapters, and the dashboard. `startPlatform` is its whole face.
  */
+import type { CellParts } from "../autoscaler/cell-parts.ts";
 import type { Autoscaler } from "../autoscaler/controller.ts";
 import type { ActivatorRecord } from "../common/contracts/local-run.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { createLogger } from "../foundation/logger.ts";
 import type { Logger } from "../foundation/logger.ts";
 import { openBase } from "./base.ts";
+import type { CellPlace } from "./cell-place.ts";
 import { openSources, startControl } from "./control.ts";
 import type { Control } from "./control.ts";
 import { DEFAULT_PORT, DEFAULT_RUN_FOLDER, DEFAULT_STOP_GRACE_MS } from "./defaults.ts";
@@ -40,6 +42,8 @@ export interface PlatformOptions {
   /** Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly onEvent?: (event: PlatformEvent) => void;
+  /** One of several cells of one platform; absent: the only one. */
+  readonly cell?: CellPlace;
   /** Default: `logs/platform.log` in the run folder; what people must know comes as events. */
   readonly logger?: Logger;
 }
@@ -54,6 +58,10 @@ export interface Platform {
   services(): readonly ServiceSummary[];
   pods(): readonly PodSummary[];
   activators(): readonly ActivatorRecord[];
+  /** Calls whenever the set of living activators changed. */
+  onActivators(listener: () => void): void;
+  /** The cells as this one sees them; null where it is the only one. */
+  readonly cells: CellParts | null;
   /** The routing state, for those who watch it (the demo, tests). */
   readonly routing: RoutingStore;
   /** The decisions about pods, for the same. */
@@ -79,6 +87,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       logger,
       events,
       stops,
+      cell: options.cell,
     });
     log.moveTo(base.folder);
     stops.add("log", () => log.close());
@@ -109,6 +118,8 @@ function platformOf(serving: Serving, control: Control, urls: PlatformUrls): Pla
     services: () => serving.summaries(),
     pods: () => pods.summaries(),
     activators: () => serving.activators.records(),
+    onActivators: (listener) => void serving.onActivators.add(listener),
+    cells: control.cells,
     routing: base.store.store,
     scaling: control.autoscaler,
     onEvent: (listener) => base.events.listen(listener),

@@ -4,6 +4,7 @@ import { PlatformError, errorText } from "../common/errors.ts";
 import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { Activators } from "./activators.ts";
+import { cellVariables } from "./cell-place.ts";
 import { createAddressBook, findFreePort, isFree } from "./addresses.ts";
 import type { Base } from "./base.ts";
 import { ChildPods } from "./child-pods.ts";
@@ -162,6 +163,7 @@ function createActivators(base: Base, options: ServingOptions, onChange: () => v
     watchdog,
     env,
     compileCache,
+    cell: cellVariables(base.cell),
     onChange,
     onWarning: (text) => events.warn(text),
   });

@@ -21,6 +21,8 @@ export interface Bounds {
   readonly min: number;
   /** 0 means no limit. */
   readonly max: number;
+  /** What this cell may run of the service, which may be nothing; absent: it runs in one cell. */
+  readonly cap?: number;
 }
 
 export function boundsOf(inputs: BoundsInputs): Bounds {
@@ -40,7 +42,8 @@ export function boundsOf(inputs: BoundsInputs): Bounds {
 /** Min first, then max: where they contradict each other, max wins. */
 export function clampPods(pods: number, bounds: Bounds): number {
   const raised = Math.max(pods, bounds.min);
-  return bounds.max > 0 ? Math.min(raised, bounds.max) : raised;
+  const limited = bounds.max > 0 ? Math.min(raised, bounds.max) : raised;
+  return bounds.cap === undefined ? limited : Math.min(limited, bounds.cap);
 }
 
 /** A service's lower bound is divided by traffic, so that a rollout needs one pod more at most. */

@@ -39,6 +39,8 @@ export interface DecisionInputs {
   /** Pods that are not leaving. */
   readonly pods: readonly StartingPod[];
   readonly currentReplicas: number;
+  /** Pods that this cell may run of it; null or absent: cells are no matter. */
+  readonly cellCap?: number | null;
   /** Its cooldown queue is entered in place; everything else is replaced by `Decision.state`. */
   readonly state: ScalerState;
 }
@@ -47,6 +49,7 @@ export interface DecisionInputs {
 export type Limit =
   | "min-scale"
   | "max-scale"
+  | "cell-share"
   | "starting"
   | "cooldown"
   | "window-not-seen"
@@ -95,12 +98,13 @@ export function decide(inputs: DecisionInputs): Decision {
     inputs.settings.algorithm === "kpa"
       ? followStock(inputs, state)
       : followPilot(inputs, state, { load, bounds });
+  const replicas = Math.min(outcome.replicas, bounds.cap ?? Number.POSITIVE_INFINITY);
   return {
-    replicas: outcome.replicas,
+    replicas,
     want: outcome.reported,
     state: outcome.state,
     wasInitialised: inputs.state.initialised,
-    explanation: explain(inputs, { load, bounds, outcome }),
+    explanation: explain(inputs, { load, bounds, outcome: { ...outcome, replicas } }),
     comeBackInMs: earliest(outcome.comeBackInMs, nextAgeingMs(waitingFigures(inputs))),
   };
 }
@@ -156,7 +160,8 @@ function observe(inputs: DecisionInputs, load: LoadWish): ScalerState {
 function currentBounds(inputs: DecisionInputs, state: ScalerState): Bounds {
   const mayStillStart = state.activation?.exceeded !== true;
   const pending = inputs.currentReplicas > 0 || inputs.pods.length > 0;
-  return boundsOf({
+  const { cellCap = null } = inputs;
+  const bounds = boundsOf({
     settings: inputs.settings,
     reachable: inputs.reachable,
     scaleToZero: inputs.defaults.enableScaleToZero,
@@ -164,6 +169,7 @@ function currentBounds(inputs: DecisionInputs, state: ScalerState): Bounds {
     activating: state.activation !== null && mayStillStart && pending,
     trafficShare: inputs.trafficShare,
   });
+  return cellCap === null ? bounds : { ...bounds, cap: cellCap };
 }
 
 function followPilot(
@@ -178,9 +184,9 @@ function followPilot(
     if (before !== after) limits.push(limit);
     return after;
   };
-  note(want > load.asked ? lowerLimit(state, inputs) : "max-scale", load.asked, want);
+  note(want > load.asked ? lowerLimit(state, inputs) : upperLimit(bounds), load.asked, want);
   const cooled = note("cooldown", want, coolDown(inputs, want));
-  const bounded = note("max-scale", cooled, clampPods(cooled, bounds));
+  const bounded = note(upperLimit(bounds), cooled, clampPods(cooled, bounds));
   const calm = note(
     "window-not-seen",
     bounded,
@@ -208,6 +214,10 @@ function followPilot(
     comeBackInMs: null,
     kpa: null,
   };
+}
+
+function upperLimit({ max, cap }: Bounds): Limit {
+  return cap !== undefined && (max === 0 || cap < max) ? "cell-share" : "max-scale";
 }
 
 function lowerLimit(state: ScalerState, inputs: DecisionInputs): Limit {

@@ -4,12 +4,13 @@ import { DEFAULT_PORT, DEFAULT_RUN_FOLDER, DEFAULT_STOP_GRACE_MS } from "../../l
 import type { Platform, PlatformEvent } from "../../local/main.ts";
 import { EXIT } from "../command.ts";
 import type { Command, CommandContext, Output } from "../command.ts";
+import { upCells } from "../cells/up-cells.ts";
 import { formatColumns, formatDuration } from "../table.ts";
 
 export const up: Command = {
   name: "up",
   summary: "start the platform on this machine with the services of some files",
-  usage: "FILE... [--port N] [--run-folder FOLDER]",
+  usage: "FILE... [--port N] [--run-folder FOLDER] [--cells CELLS]",
   mostArguments: Infinity,
   options: {
     port: { type: "string", value: "N", help: `public port (default ${DEFAULT_PORT}; 0 = any)` },
@@ -17,6 +18,11 @@ export const up: Command = {
       type: "string",
       value: "N",
       help: "port of the dashboard (default: the one after the public port)",
+    },
+    cells: {
+      type: "string",
+      value: "CELLS",
+      help: "several cells side by side with the round trips from the first, e.g. eu,us=80ms",
     },
     "run-folder": {
       type: "string",
@@ -33,6 +39,9 @@ export const up: Command = {
     const { positionals, out } = context;
     if (positionals.length === 0) {
       throw new PlatformError("ERR_USAGE", "Name at least one service file, e.g. service.yaml.");
+    }
+    if (context.options.text("cells") !== undefined) {
+      return upCells(context, portOption(context.options.text("port"), "--port"));
     }
     const startedAt = performance.now();
     const interrupt = interruptible(context);

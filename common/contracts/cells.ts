@@ -19,6 +19,8 @@ export type ControlRequest =
       readonly name: string;
       /** Digests are wanted: an activator asks, an autoscaler does not. */
       readonly digests: boolean;
+      /** Requests enter there: slots are offered to it. */
+      readonly entry: boolean;
     }
   /** `at` is the sender's own clock, and comes back as it is. */
   | { readonly kind: "ping"; readonly at: number }
@@ -53,6 +55,8 @@ export type ControlReply =
       readonly outcome: "ok" | "old" | "hearing" | "failed";
       readonly share: number;
       readonly numberOnRecord: number;
+      /** Pods that the book may still grant; 0 while it hears. */
+      readonly free: number;
       readonly unheard: readonly string[];
       readonly mark: string;
     }

@@ -56,6 +56,8 @@ export interface RunRecord {
   /** Unix socket on which `apply` and `delete` are taken. */
   readonly controlSocket?: string;
   readonly files: readonly string[];
+  /** Name of the cell that this run is, where it is one of several. */
+  readonly cell?: string;
 }
 
 export interface ActivatorRecord {
@@ -65,4 +67,6 @@ export interface ActivatorRecord {
   readonly url: string;
   /** Push and admin side, `host:port`. */
   readonly push: string;
+  /** For other cells, `host:port`; absent where there are none. */
+  readonly peer?: string;
 }

@@ -14,7 +14,6 @@ export const NOT_IN_EFFECT_YET: readonly OwnKey[] = [
   "binding",
   "compute-tier",
   "queue-order",
-  "regions",
   "session-affinity",
   "slo",
   "stages",

@@ -1,0 +1,166 @@
+/**
+ * The autoscaler among cells: gives the decision its bounds out of the cell's share, asks for more
+ * and gives back, and tells the activators what other cells should know. Services of one cell pass
+ * through untouched.
+ */
+import type { RevisionKey } from "../common/contracts/routing.ts";
+import { priceOf } from "../cells/core/cell-entry.ts";
+import { allows, spansCells } from "../cells/core/regions.ts";
+import { bufferCell, lowerBoundsHere } from "../cells/core/share-plan.ts";
+import { roomOf } from "../cells/core/own-share.ts";
+import { writeNews } from "../cells/cell-news.ts";
+import type { CellDirectory } from "../cells/directory.ts";
+import type { PeerPods } from "../cells/peer-pods.ts";
+import type { ShareClient } from "../cells/share-client.ts";
+import type { Logger } from "../foundation/logger.ts";
+import type { CellCalls } from "../store/cell-calls.ts";
+import { clampPods } from "./core/bounds.ts";
+import type { Decision } from "./core/decision.ts";
+import type { RevisionSettings } from "./core/settings/types.ts";
+import type { ScaledRevision } from "./ports.ts";
+
+export interface CellScalingOptions {
+  readonly directory: CellDirectory;
+  readonly shares: ShareClient;
+  readonly peers: PeerPods;
+  readonly calls: CellCalls;
+  readonly logger: Logger;
+  /** Of this process, for the activators of the cell. */
+  readonly name: string;
+}
+
+export interface CellBound {
+  readonly settings: RevisionSettings;
+  /** Pods that this revision may have here; null: cells are no matter for it. */
+  readonly cap: number | null;
+}
+
+export interface CellPodsHere {
+  /** Pods asked for, or there and not gone yet, whichever is more. */
+  readonly inUse: number;
+}
+
+export class CellScaling {
+  readonly #options: CellScalingOptions;
+  /** Pods of each revision, so that revisions of a service share what the cell may run. */
+  readonly #inUse = new Map<string, Map<RevisionKey, number>>();
+  readonly #facts = new Map<RevisionKey, string>();
+  readonly #keys = new Map<string, Set<RevisionKey>>();
+  #onShareChanged: (key: RevisionKey) => void = () => {};
+
+  constructor(options: CellScalingOptions) {
+    this.#options = options;
+  }
+
+  /** One listener: revisions whose bounds changed. */
+  onShareChanged(listener: (key: RevisionKey) => void): void {
+    this.#onShareChanged = listener;
+  }
+
+  /** The share of a service changed. */
+  shareChanged(service: string): void {
+    for (const key of this.#keys.get(service) ?? []) this.#onShareChanged(key);
+  }
+
+  bound(revision: ScaledRevision, settings: RevisionSettings): CellBound {
+    const { directory, shares } = this.#options;
+    if (!spansCells(settings.regions)) return { settings, cap: null };
+    const service = serviceKey(revision);
+    const home = directory.homeOf(settings.regions);
+    const keepsBuffer = this.#keepsBuffer(service, home);
+    const cap = Math.max(0, shares.holds(service) - this.#others(service, revision.key));
+    return {
+      settings: {
+        ...settings,
+        ...lowerBoundsHere(settings, home === directory.own),
+        ...(keepsBuffer ? {} : { buffer: { kind: "pods" as const, pods: 0 } }),
+      },
+      cap,
+    };
+  }
+
+  /** After a decision: what is wished, and what other cells are told. */
+  decided(revision: ScaledRevision, bound: CellBound, decision: Decision, inUse: number): void {
+    const { settings, cap } = bound;
+    if (cap === null) return;
+    const service = serviceKey(revision);
+    this.#note(service, revision.key, Math.max(inUse, decision.replicas));
+    const { load, bounds } = decision.explanation;
+    const wanted = clampPods(load.asked, { min: bounds.min, max: bounds.max });
+    const others = this.#others(service, revision.key);
+    this.#options.shares.wish(service, {
+      regions: settings.regions,
+      wanted: revision.reachable ? wanted + others : others,
+      inUse: Math.max(inUse, decision.replicas) + others,
+      room: revision.reachable ? roomOf(load.buffer) : 0,
+      max: settings.maxScale,
+    });
+    this.#tell(revision, settings);
+  }
+
+  removed(key: RevisionKey): void {
+    this.#facts.delete(key);
+    for (const [service, keys] of this.#keys) {
+      if (!keys.delete(key)) continue;
+      this.#inUse.get(service)?.delete(key);
+      if (keys.size > 0) continue;
+      this.#keys.delete(service);
+      this.#inUse.delete(service);
+      this.#options.shares.drop(service);
+    }
+  }
+
+  #keepsBuffer(service: string, home: string): boolean {
+    const { directory, peers } = this.#options;
+    const here = { cell: directory.own, pods: this.#total(service) };
+    return bufferCell([here, ...peers.podsOf(service)], home) === directory.own;
+  }
+
+  #note(service: string, key: RevisionKey, inUse: number): void {
+    const known = this.#inUse.get(service) ?? new Map<RevisionKey, number>();
+    known.set(key, inUse);
+    this.#inUse.set(service, known);
+    const keys = this.#keys.get(service) ?? new Set<RevisionKey>();
+    keys.add(key);
+    this.#keys.set(service, keys);
+  }
+
+  #total(service: string): number {
+    let total = 0;
+    for (const pods of this.#inUse.get(service)?.values() ?? []) total += pods;
+    return total;
+  }
+
+  #others(service: string, key: RevisionKey): number {
+    return this.#total(service) - (this.#inUse.get(service)?.get(key) ?? 0);
+  }
+
+  /** For the digests; written only when it changed, and said to the activators at once. */
+  #tell(revision: ScaledRevision, settings: RevisionSettings): void {
+    const { directory, shares, calls, name, logger } = this.#options;
+    const service = serviceKey(revision);
+    const isAllowed = allows(settings.regions, directory.ownEntry);
+    const facts = JSON.stringify({
+      reachable: revision.reachable,
+      mayStart: isAllowed ? shares.mayStart(service) : 0,
+      pods: this.#total(service),
+      share: shares.holds(service),
+      price: priceOf(directory.ownEntry, settings.gpuPreference),
+    });
+    const { key } = revision;
+    if (this.#facts.get(key) === facts) return;
+    this.#facts.set(key, facts);
+    calls
+      .writeFacts(key, facts)
+      .then(() => calls.publish(writeNews(name, { touched: [key] })))
+      .catch((error: unknown) => {
+        // Written again by the next decision.
+        this.#facts.delete(key);
+        logger.debug("facts for other cells not written", { revision: key, error });
+      });
+  }
+}
+
+function serviceKey({ namespace, service }: ScaledRevision): string {
+  return `${namespace}/${service}`;
+}
