@@ -53,7 +53,7 @@ async function run(): Promise<void> {
     base: STOCK_DEFAULTS,
     mayAct: (key) => elected.leads(key),
   });
-  const { objects, scale, status, defaults } = cluster;
+  const { objects, scale, status, defaults, resourceUse: metricsSource } = cluster;
   const elected: ElectedAutoscaler = createElectedAutoscaler({
     ...shared,
     ...store,
@@ -61,6 +61,7 @@ async function run(): Promise<void> {
     objects,
     scale,
     status,
+    metricsSource,
     holder,
     shards: config.shards,
     defaults: defaults.current,

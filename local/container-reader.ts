@@ -2,7 +2,7 @@
 import type { FieldReader, YamlMap } from "./field-reader.ts";
 import { isMap } from "./field-reader.ts";
 import { DEFAULT_READINESS, readProbe } from "./probe-reader.ts";
-import { parseQuantity } from "./quantity.ts";
+import { parseQuantity } from "../common/quantity.ts";
 import { namesGpu } from "../common/contracts/resources.ts";
 import type { ContainerSpec, Probe } from "./service-types.ts";
 

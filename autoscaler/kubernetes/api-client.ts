@@ -23,6 +23,8 @@ export interface ApiCall {
 export interface ApiClient {
   /** Rejects with ERR_API_UNAVAILABLE; `apiStatus` tells the status in it. */
   read<T>(path: string): Promise<T>;
+  /** The same for what is no JSON. */
+  readText(path: string): Promise<string>;
   write<T>(call: ApiCall): Promise<T>;
   /** The body of a watch as it comes; rejects when the head is not a 200. */
   open(path: string, signal: AbortSignal): Promise<IncomingMessage>;
@@ -55,12 +57,13 @@ export function createApiClient(access: ApiAccess): ApiClient {
     return exchange(new URL(call.path, access.url), options, body);
   };
 
-  const call = async <T>(request: ApiCall): Promise<T> => {
+  const call = async <T>(request: ApiCall): Promise<T> => JSON.parse(await callText(request)) as T;
+  const callText = async (request: ApiCall): Promise<string> => {
     const signal = AbortSignal.timeout(CALL_TIMEOUT_MS);
     try {
       const answer = await send(request, { agent, signal });
       const text = await textOf(answer, MAX_REPLY_BYTES);
-      if (isGood(answer)) return JSON.parse(text) as T;
+      if (isGood(answer)) return text;
       throw refusal(request, answer, text);
     } catch (error) {
       if (signal.aborted) dropIdle(agent);
@@ -70,6 +73,7 @@ export function createApiClient(access: ApiAccess): ApiClient {
 
   return {
     read: (path) => call({ method: "GET", path }),
+    readText: (path) => callText({ method: "GET", path }),
     write: call,
     open: async (path, signal) => {
       const request: ApiCall = { method: "GET", path };

@@ -31,6 +31,7 @@ import type {
 } from "./objects.ts";
 import { PodIndex } from "./pod-index.ts";
 import type { ReclaimedPod } from "./pod-index.ts";
+import { ResourceUse } from "./resource-use.ts";
 import { RevisionSource } from "./revision-source.ts";
 import { StatusWriter } from "./status-writer.ts";
 import { trimDeployment, trimMeta, trimNode, trimPod, trimRevision } from "./trim.ts";
@@ -54,6 +55,7 @@ export interface Cluster {
   readonly scale: DeploymentScale;
   readonly status: StatusWriter;
   readonly defaults: DefaultsWatch;
+  readonly resourceUse: ResourceUse;
   start(): void;
   stop(): Promise<void>;
   /** All collections were seen once. */
@@ -80,6 +82,7 @@ class WatchedCluster implements Cluster {
   readonly scale: DeploymentScale;
   readonly status: StatusWriter;
   readonly defaults: DefaultsWatch;
+  readonly resourceUse: ResourceUse;
   readonly #options: ClusterOptions;
   readonly #copies: Copies;
   readonly #pods: PodIndex;
@@ -106,6 +109,7 @@ class WatchedCluster implements Cluster {
       ageMs: () => Math.max(this.#copies.pods.ageMs(), deployments.ageMs()),
     });
     this.status = new StatusWriter({ client: options.client, scalers, networks });
+    this.resourceUse = new ResourceUse({ ...options, readyPods: (key) => this.#pods.ready(key) });
     this.#network = new NetworkKeeper({ ...options, scalers, networks, metrics });
     this.defaults = watchClusterDefaults({
       ...options,

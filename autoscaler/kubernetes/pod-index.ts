@@ -9,7 +9,7 @@ import { cardOf, reclaimNotice } from "./cards.ts";
 import type { Change, Collection } from "./collection.ts";
 import { keyOf, REVISION_LABEL } from "./objects.ts";
 import type { Node, Pod } from "./objects.ts";
-import { isOver, leavingReason, phaseOf, waitingFor } from "./pod-facts.ts";
+import { isOver, isReady, leavingReason, phaseOf, waitingFor } from "./pod-facts.ts";
 import { StartFailures } from "./start-failures.ts";
 
 export interface PodIndexOptions {
@@ -59,6 +59,10 @@ export class PodIndex {
     return this.#objects(key)
       .filter((pod) => !isOver(pod))
       .map((pod) => this.#scaledPod(pod));
+  }
+
+  ready(key: RevisionKey): readonly Pod[] {
+    return this.#objects(key).filter((pod) => isReady(pod) && isStaying(pod));
   }
 
   has(key: RevisionKey): boolean {

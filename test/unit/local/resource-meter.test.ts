@@ -1,6 +1,6 @@
 /** CPU and memory of pods in % of what they ask for. */
 import { describe, expect, it } from "vitest";
-import { parseQuantity } from "../../../local/quantity.ts";
+import { parseQuantity } from "../../../common/quantity.ts";
 import { createResourceMeter, readProcessGroups } from "../../../local/resource-meter.ts";
 import type { GroupUse } from "../../../local/resource-meter.ts";
 
