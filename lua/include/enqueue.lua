@@ -11,7 +11,10 @@
 local function place_ticket(ctx, id, ticket, details)
   if details then keep_details(ticket, details) end
   local names_rank = details and (details.tenant ~= '' or details.level ~= 7)
-  if names_rank and not ctx[IS_RANKED] then begin_rekey(ctx) end
+  if names_rank and not ctx[IS_RANKED] then
+    begin_rekey(ctx)
+    rekey_tickets(ctx)
+  end
   if ctx[IS_RANKED] then
     rank_ticket(ctx, ticket)
     enter_tenant(ctx, ticket[TENANT])

@@ -57,19 +57,24 @@ function grantFaults(step: Step, before: RoutingDump, after: RoutingDump): strin
 
 /** In a ranked queue a single slot goes to whom the order, the tenants' turns and the limit name. */
 function rankedFaults(before: RoutingDump, after: RoutingDump): string[] {
-  const isSettled = before.meta.get("ranked") === "1" && before.meta.get("rekey") !== "1";
-  if (!isSettled || before.meta.get("order") !== after.meta.get("order")) return [];
-  const granted = before.queue.filter((id) => after.requests.get(id)?.kind === "lease");
-  const gone = before.queue.filter((id) => !after.requests.has(id));
-  const [id] = granted;
+  if (!isSettled(before, after)) return [];
+  const [id, ...more] = before.queue.filter((each) => after.requests.get(each)?.kind !== "ticket");
   const lease = after.requests.get(id ?? "");
-  if (id === undefined || granted.length > 1 || gone.length > 0 || lease?.kind !== "lease")
-    return [];
-  // What this very step said of its KV room, the dump before does not know.
-  const rooms = [before, after].map(({ targets }) => targets.get(lease.uid)?.kvFree ?? -1);
-  if (rooms.some((room) => room >= 0)) return [];
+  if (id === undefined || more.length > 0 || lease?.kind !== "lease") return [];
+  if (knowsRoom(before, lease.uid) || knowsRoom(after, lease.uid)) return [];
   const expected = nextRanked(before, lease.uid, Number(after.meta.get("at")));
   return expected === id ? [] : [`${id} was served, should be ${expected}`];
+}
+
+/** The queue was ranked under one order, and all of it. */
+function isSettled({ meta }: RoutingDump, after: RoutingDump): boolean {
+  const isRanked = meta.get("ranked") === "1" && meta.get("rekey") !== "1";
+  return isRanked && meta.get("order") === after.meta.get("order");
+}
+
+/** What a step itself said of its KV room, the dump before it does not know. */
+function knowsRoom(dump: RoutingDump, uid: string): boolean {
+  return (dump.targets.get(uid)?.kvFree ?? -1) >= 0;
 }
 
 /** A slot goes to the first in the queue that lives and may use it. */
