@@ -1,8 +1,10 @@
 /**
  * `npm run bench:datapath`: the queue-proxy (fast and safe front) beside stock's, nginx and HAProxy,
- * in front of the same upstream, interleaved, as ratios of on-CPU time and latency.
+ * and the activator beside stock's, in front of the same upstream, interleaved, as ratios of on-CPU
+ * time and latency.
  *
  *   npm run bench:datapath -- --json bench/results/datapath.json [--rounds 3] [--seconds 2] [--quick]
+ *                             [--only activator,sidecar]
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -10,6 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { exitCodeOf, ReportBuilder, writeReport } from "../foundation/report.ts";
 import { formatTable } from "../foundation/text-table.ts";
+import { type ActivatorRound, measureActivators } from "./datapath/activator.ts";
 import { peerKinds, type PeerKind, type PeerName } from "./datapath/peers.ts";
 import { addRows, addTables, cpuSeries, type Measurements, type Round } from "./datapath/rows.ts";
 import { findTools } from "./datapath/tools.ts";
@@ -36,6 +39,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "3" },
     seconds: { type: "string", default: "2" },
     quick: { type: "boolean", default: false },
+    only: { type: "string", default: "activator,sidecar" },
   },
 });
 const rounds = values.quick ? 1 : Number(values.rounds);
@@ -45,6 +49,10 @@ const connections = values.quick ? [16, 64] : [1, 16, 64, 256];
 const tools = findTools();
 if (process.env[INSIDE] === undefined && hasOwnNetwork()) process.exitCode = runInside();
 else await main();
+
+function wants(part: string): boolean {
+  return values.only.split(",").includes(part);
+}
 
 /** The stock queue-proxy listens on all interfaces and on fixed ports: nobody outside may see it. */
 function hasOwnNetwork(): boolean {
@@ -64,6 +72,7 @@ async function main(): Promise<void> {
   const report = new ReportBuilder("bench:datapath");
   const found = {
     rounds: [] as Round[],
+    activators: [] as ActivatorRound[],
     starts: new Map<PeerName, StartTime[]>(),
     held: new Map<PeerName, number[]>(),
   };
@@ -82,6 +91,7 @@ async function measure(
   report: ReportBuilder,
   found: {
     readonly rounds: Round[];
+    readonly activators: ActivatorRound[];
     readonly starts: Map<PeerName, StartTime[]>;
     readonly held: Map<PeerName, number[]>;
   },
@@ -97,6 +107,11 @@ async function measure(
     seconds,
   };
   try {
+    if (wants("activator")) {
+      const shared = { tools, upstreamPort: bulk.port, seconds, rounds };
+      await measureActivators(shared, found.activators);
+    }
+    if (!wants("sidecar")) return;
     await timeStarts(kinds, bulk.port, found.starts);
     for (let turn = 0; turn < rounds; turn += 1) {
       console.error(`round ${turn + 1} of ${rounds}`);

@@ -3,13 +3,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { writeFileSync } from "node:fs";
-import { pinned } from "./processes.ts";
+import { LOAD_CORE, pinned } from "./processes.ts";
 import type { Tool } from "./tools.ts";
 
 export interface LoadResult {
   readonly requests: number;
   readonly rps: number;
   readonly p50Us: number;
+  readonly p90Us: number;
   readonly p99Us: number;
   readonly errors: number;
 }
@@ -20,15 +21,16 @@ export interface LoadOptions {
   readonly seconds: number;
   /** A wrk script, for uploads. */
   readonly script?: string;
+  /** `Name: value`. */
+  readonly headers?: readonly string[];
 }
-
-const LOAD_CORE = 1;
 
 export async function runWrk(wrk: Tool, options: LoadOptions): Promise<LoadResult> {
   if ("why" in wrk) throw new Error(wrk.why);
-  const { url, connections, seconds, script } = options;
+  const { url, connections, seconds, script, headers = [] } = options;
   const args = ["-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "--timeout", "10s"];
   if (script !== undefined) args.push("-s", script);
+  for (const header of headers) args.push("-H", header);
   const [command, all] = pinned(LOAD_CORE, wrk.path, [...args, url]);
   const child = spawn(command, all, { env: { ...process.env, ...wrk.env } });
   let text = "";
@@ -41,6 +43,7 @@ export async function runWrk(wrk: Tool, options: LoadOptions): Promise<LoadResul
     requests,
     rps: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1] ?? Number.NaN),
     p50Us: microseconds(/50%\s+([\d.]+)(us|ms|s)/.exec(text)),
+    p90Us: microseconds(/90%\s+([\d.]+)(us|ms|s)/.exec(text)),
     p99Us: microseconds(/99%\s+([\d.]+)(us|ms|s)/.exec(text)),
     errors: errorsIn(text),
   };

@@ -23,6 +23,8 @@ export interface StartOptions {
   readonly core: number;
 }
 
+/** Where everything runs that is not measured. */
+export const LOAD_CORE = 1;
 const START_MS = 20_000;
 const hasTaskset = spawnSync("taskset", ["-p", String(process.pid)]).status === 0;
 
@@ -40,6 +42,12 @@ export function pinned(core: number, command: string, args: readonly string[]): 
     ...args,
   ];
   return [words[0] ?? command, words.slice(1)];
+}
+
+/** For a process that somebody else started: the same core and precedence as if we had. */
+export function pinTo(core: number, pid: number): void {
+  if (mayBeNice) spawnSync("renice", ["-n", "-10", "-p", String(pid)]);
+  if (hasTaskset) spawnSync("taskset", ["-a", "-p", "-c", String(core), String(pid)]);
 }
 
 export async function startMeasured(options: StartOptions): Promise<Measured> {

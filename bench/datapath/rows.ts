@@ -1,5 +1,8 @@
 /** What the rounds say: ratios against the peers of the same round, and tables of the figures. */
 import type { ReportBuilder } from "../../foundation/report.ts";
+import type { ActivatorRound } from "./activator.ts";
+import { addActivatorRows } from "./activator-rows.ts";
+import { addRatio, type Bars, median, worst } from "./ratios.ts";
 import type { PeerName } from "./peers.ts";
 import type { SmallResult, StartTime, Turn } from "./turns.ts";
 
@@ -13,15 +16,12 @@ export interface Measurements {
   readonly rounds: readonly Round[];
   readonly starts: ReadonlyMap<PeerName, readonly StartTime[]>;
   readonly held: ReadonlyMap<PeerName, readonly number[]>;
+  readonly activators: readonly ActivatorRound[];
 }
-
-type Bars = readonly [must: string, goal: string];
 
 const OURS: PeerName = "raw";
 /** Connections at which the bars hold; the worse of them decides. */
 const JUDGED = [16, 64] as const;
-const NO_ACTIVATOR =
-  "the stock activator has no mode of its own; a harness around its handler chain is not built yet";
 
 export function addRows(report: ReportBuilder, found: Measurements): void {
   const { rounds } = found;
@@ -45,7 +45,7 @@ export function addRows(report: ReportBuilder, found: Measurements): void {
   whole((turn) => turn.rssKib, ["<= 2.3", "<= 1.9"], "datapath.qp.rss.over_stock");
   addHeld(report, found);
   addStart(report, found);
-  addMissingActivator(report);
+  addActivatorRows(report, found.activators);
 }
 
 export function addTables(report: ReportBuilder, found: Measurements): void {
@@ -116,39 +116,6 @@ function ratios(
   });
 }
 
-interface RatioRow {
-  readonly id: string;
-  readonly peer: PeerName;
-  readonly bars: Bars;
-  readonly ratios: readonly number[];
-}
-
-function addRatio(report: ReportBuilder, row: RatioRow): void {
-  const { id, peer, ratios: values } = row;
-  const [must, goal] = row.bars;
-  const ratio = median(values);
-  if (!Number.isFinite(ratio)) {
-    report.row({ id, value: null, unit: "ratio", must, goal, why: `${peer} was not measured` });
-    return;
-  }
-  const spread = [Math.min(...values), Math.max(...values)] as const;
-  report.row({
-    id,
-    value: ratio,
-    unit: "ratio",
-    n: values.length,
-    peer,
-    ratio,
-    spread,
-    must,
-    goal,
-  });
-}
-
-function worst(spreads: readonly (readonly number[])[]): readonly number[] {
-  return spreads.toSorted((one, other) => median(other) - median(one))[0] ?? [];
-}
-
 function addHeld(report: ReportBuilder, { held }: Measurements): void {
   const [ours, stock] = [held.get(OURS) ?? [], held.get("stock") ?? []];
   const values = ours.flatMap((bytes, i) => (stock[i] === undefined ? [] : [bytes / stock[i]]));
@@ -176,32 +143,11 @@ function addStart(report: ReportBuilder, { starts }: Measurements): void {
   });
 }
 
-const ACTIVATOR_ROWS: readonly (readonly [id: string, ...bars: Bars])[] = [
-  ["datapath.activator.cpu.over_stock", "<= 0.70", "<= 0.45"],
-  ["datapath.activator.cpu.over_nginx", "<= 4", "<= 2.5"],
-  ["datapath.activator.p90.over_stock", "<= 0.8", "<= 0.45"],
-  ["datapath.activator.rps_per_core.over_stock", ">= 1.4", ">= 2.2"],
-  ["datapath.activator.doubling", ">= 1.8", ">= 1.95"],
-];
-
-function addMissingActivator(report: ReportBuilder): void {
-  for (const [id, must, goal] of ACTIVATOR_ROWS) {
-    report.row({ id, value: null, unit: "ratio", must, goal, why: NO_ACTIVATOR });
-  }
-}
-
 function at(results: readonly SmallResult[], connections: number): SmallResult {
   const found = results.find((result) => result.connections === connections);
   if (found === undefined)
     throw new RangeError(`Nothing was measured at ${connections} connections`);
   return found;
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
 }
 
 function round(value: number, digits: number): number {

@@ -23,6 +23,8 @@ export interface Tools {
   readonly nginx: Tool;
   readonly haproxy: Tool;
   readonly stock: Tool;
+  /** Stock's activator in a program of ours around its handler chain. */
+  readonly stockActivator: Tool;
   readonly sidecar: string;
 }
 
@@ -34,6 +36,7 @@ export function findTools(): Tools {
     nginx: nginx ?? missing,
     haproxy: haproxy ?? missing,
     stock: stockQueueProxy(),
+    stockActivator: stockActivator(),
     sidecar: sidecarBundle(),
   };
 }
@@ -77,11 +80,41 @@ function unpackDebian(): string | undefined {
 
 /** The stock queue-proxy through a wrapper module, since its own go.mod cannot be installed from. */
 function stockQueueProxy(): Tool {
-  const path = join(STOCK, "queue");
-  if (existsSync(path)) return { path, env: {} };
+  const imports = `//go:build tools\n\npackage tools\n\nimport _ "${STOCK_MODULE}/cmd/queue"\n`;
+  return goProgram({
+    name: "queue",
+    folder: "mod",
+    sources: { "tools.go": imports },
+    target: `${STOCK_MODULE}/cmd/queue`,
+  });
+}
+
+function stockActivator(): Tool {
+  const source = readFileSync(join(import.meta.dirname, "stock-activator/main.go"), "utf8");
+  return goProgram({
+    name: "activator",
+    folder: "activator-mod",
+    sources: { "main.go": source },
+    target: ".",
+  });
+}
+
+interface GoProgram {
+  readonly name: string;
+  readonly folder: string;
+  readonly sources: Readonly<Record<string, string>>;
+  readonly target: string;
+}
+
+/** Built once, and again when its sources have changed. */
+function goProgram({ name, folder: folderName, sources, target }: GoProgram): Tool {
+  const path = join(STOCK, name);
+  const folder = join(STOCK, folderName);
+  const files = Object.entries(sources).map(([file, text]) => ({ file: join(folder, file), text }));
+  const isFresh = files.every(({ file, text }) => readIfThere(file) === text);
+  if (existsSync(path) && isFresh) return { path, env: {} };
   if (onPath("go") === undefined) return { why: "Go is not on the PATH" };
-  console.error("Building the stock queue-proxy (first run only, minutes) ...");
-  const folder = join(STOCK, "mod");
+  console.error(`Building the stock ${name} (first run only, minutes) ...`);
   mkdirSync(folder, { recursive: true });
   const source = moduleFolder(folder);
   if (source === undefined) return { why: `${STOCK_MODULE} ${STOCK_VERSION} could not be fetched` };
@@ -91,22 +124,15 @@ function stockQueueProxy(): Tool {
   );
   writeFileSync(join(folder, "go.mod"), `${own}\nrequire ${STOCK_MODULE} ${STOCK_VERSION}\n`);
   writeFileSync(join(folder, "go.sum"), readFileSync(join(source, "go.sum")));
-  const imports = `//go:build tools\n\npackage tools\n\nimport _ "${STOCK_MODULE}/cmd/queue"\n`;
-  writeFileSync(join(folder, "tools.go"), imports);
-  const build = [
-    "build",
-    "-p",
-    "2",
-    "-trimpath",
-    "-ldflags",
-    "-s -w",
-    "-o",
-    path,
-    `${STOCK_MODULE}/cmd/queue`,
-  ];
+  for (const { file, text } of files) writeFileSync(file, text);
+  const build = ["build", "-p", "2", "-trimpath", "-ldflags", "-s -w", "-o", path, target];
   const why =
     run("go", ["mod", "tidy"], folder) ?? run("nice", ["-n", "10", "go", ...build], folder);
   return why === undefined ? { path, env: {} } : { why };
+}
+
+function readIfThere(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
 function moduleFolder(folder: string): string | undefined {

@@ -43,6 +43,8 @@ const WARM_UP_CONNECTIONS = 16;
 /** A compiler that warms up at run time is measured when it has, as in a sidecar that lives for hours. */
 const WARM_UP_REQUESTS = 40_000;
 const MAX_WARM_UPS = 12;
+/** 20,000 events, for the same reason. */
+const EVENT_WARM_UP_SECONDS = 4;
 const UPLOAD_SCRIPT = join(tmpdir(), "pilotlight-bench-upload.lua");
 /** Slots and waiting requests of the turn that weighs held requests; stock queues ten per slot. */
 const HELD_SLOTS = 100;
@@ -133,7 +135,7 @@ async function warmUp(wrk: Tool, url: string): Promise<void> {
 }
 
 async function playEvents(peer: Peer, { seconds }: TurnPlan): Promise<Turn["events"]> {
-  await readEvents(peer, Math.max(1, seconds / 2));
+  await readEvents(peer, EVENT_WARM_UP_SECONDS);
   const { result, cpuMs } = await measured(peer, () => readEvents(peer, seconds));
   return {
     p50Us: result.p50Us,
