@@ -7,7 +7,8 @@ import type { ActivatorFigures } from "../common/contracts/activator-figures.ts"
 import type { RunRecord as AsyncRun, ServiceKey } from "../common/contracts/async-runs.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { Logger } from "../foundation/logger.ts";
-import type { RoutingStore } from "../store/types.ts";
+import type { RecentWorkflow } from "../store/knowledge.ts";
+import type { RoutingStore, WorkflowView } from "../store/types.ts";
 import type { ActivatorInfo, RunInfo, ScalerInfo, ServiceInfo } from "./facts.ts";
 
 export type * from "./facts.ts";
@@ -26,10 +27,18 @@ export interface DashboardParts {
   readonly figures?: () => Promise<readonly ActivatorFigures[]>;
   /** Newest asynchronous runs of a service; absent: none are shown. */
   readonly runs?: (service: ServiceKey, most: number) => Promise<readonly AsyncRun[]>;
+  /** Workflows that began last; absent: none are shown. */
+  readonly workflows?: WorkflowReader;
   /** Text of `/metrics`, where the process that hosts the dashboard has figures of its own. */
   readonly metrics?: () => string;
   /** Time between two samples in ms. Default: 1000. */
   readonly sampleEveryMs?: number;
+}
+
+export interface WorkflowReader {
+  /** Newest first. */
+  recent(most: number): Promise<readonly RecentWorkflow[]>;
+  read(workflow: RecentWorkflow): Promise<WorkflowView | null>;
 }
 
 /** The part of the routing store that the dashboard reads. */

@@ -9,6 +9,8 @@ import type { RevisionFigures } from "../store/types.ts";
 import type { ActivatorInfo, RevisionInfo, ServiceInfo } from "./facts.ts";
 import type { DashboardParts } from "./ports.ts";
 import { Past } from "./past.ts";
+import { workflowRow } from "./workflow-row.ts";
+import type { WorkflowRow } from "./workflow-row.ts";
 import { revisionView, runRow, serviceView } from "./view.ts";
 import type { RevisionReading, RevisionView, RunRow, Snapshot, StoreHealth } from "./view.ts";
 
@@ -19,6 +21,8 @@ const READ_BATCH = 16;
 
 /** Records read per revision; several requests may have seen the start of one pod. */
 const COLD_START_RECORDS = 60;
+/** Workflows read; the page shows the first of them. */
+const WORKFLOW_ROWS = 40;
 /** Asynchronous runs read per service. */
 const RUN_ROWS = 20;
 
@@ -36,7 +40,7 @@ export async function takeSnapshot(
   past: Past = new Past(),
 ): Promise<TakenSnapshot> {
   const services = parts.services();
-  const [{ readings, store }, activators, figures, runs] = await Promise.all([
+  const [{ readings, store }, activators, figures, runs, workflows] = await Promise.all([
     readStore(
       parts,
       services.flatMap((service) => service.revisions),
@@ -44,6 +48,7 @@ export async function takeSnapshot(
     readActivators(parts),
     readFigures(parts),
     readRuns(parts, services),
+    readWorkflows(parts),
   ]);
   past.note(parts.clock.now(), figures, [...readings.values()]);
   const view = (revision: RevisionInfo): RevisionView => {
@@ -62,6 +67,7 @@ export async function takeSnapshot(
         const key = `${service.namespace}/${service.name}`;
         return serviceView(service, service.revisions.map(view), runs.get(key));
       }),
+      ...(workflows === undefined ? {} : { workflows }),
     },
     figures: new Map([...readings].map(([key, { figures }]) => [key, figures])),
   };
@@ -142,6 +148,23 @@ async function readRuns(
   } catch (error) {
     parts.logger.warn("asynchronous runs could not be read", { error });
     return new Map();
+  }
+}
+
+async function readWorkflows(parts: DashboardParts): Promise<readonly WorkflowRow[] | undefined> {
+  const { workflows, clock, logger } = parts;
+  if (workflows === undefined) return undefined;
+  try {
+    const recent = await withTimeout(workflows.recent(WORKFLOW_ROWS));
+    const views = await withTimeout(Promise.all(recent.map((one) => workflows.read(one))));
+    const nowUs = clock.now() * 1_000;
+    return recent.flatMap((one, index) => {
+      const view = views[index];
+      return view === undefined || view === null ? [] : [workflowRow(one, view, nowUs)];
+    });
+  } catch (error) {
+    logger.warn("workflows could not be read", { error });
+    return [];
   }
 }
 

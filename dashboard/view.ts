@@ -16,6 +16,7 @@ import type {
 } from "./facts.ts";
 import type { TrafficView } from "./latency.ts";
 import type { TargetChange } from "./transitions.ts";
+import type { WorkflowRow } from "./workflow-row.ts";
 
 /** Rows per revision in a snapshot; a page cannot show more in a useful way. */
 export const TARGET_ROWS = 200;
@@ -31,6 +32,7 @@ export interface Snapshot {
   readonly activators: readonly ActivatorInfo[];
   readonly services: readonly ServiceView[];
   /** Newest first; absent where nobody is asked. */
+  readonly workflows?: readonly WorkflowRow[];
 }
 
 export interface StoreHealth {

@@ -43,6 +43,10 @@ export async function announce(
     activators: () => activatorFacts(serving.activators),
     figures: () => activatorFigures(serving.activators.records()),
     runs: (service, most) => runs.list(service, most),
+    workflows: {
+      recent: (most) => base.store.knowledge.recentWorkflows(most),
+      read: (workflow) => base.store.workflows.readWorkflow(workflow),
+    },
     metrics: () => renderMetrics(control.autoscaler.view()),
   });
   const port = await findFreePort(HOST, dashboardPort ?? serving.port + 1);

@@ -10,9 +10,11 @@ import { health } from "./panels/health.js";
 import { servicePage } from "./panels/service.js";
 import { services } from "./panels/services.js";
 import { totals } from "./panels/totals.js";
+import { workflows } from "./panels/workflows.js";
 
 const COLD_STARTS = 8;
 const DECISIONS = 8;
+const WORKFLOWS = 12;
 /** Ages and the sign of old figures move on while no message comes. */
 const REDRAW_EVERY_MS = 1_000;
 
@@ -55,8 +57,18 @@ function content() {
       coldStarts(revisions, snapshot.at, COLD_STARTS),
       decisions(revisions, snapshot.at, DECISIONS),
     ),
+    ...workflowPanel(snapshot),
     health(snapshot),
   ];
+}
+
+/**
+ * Nobody is told of workflows who runs none.
+ * @param {import("./types.ts").Snapshot} snapshot
+ */
+function workflowPanel({ workflows: rows, at }) {
+  if (rows === undefined || rows.length === 0) return [];
+  return [h("div", { "data-key": "workflows" }, workflows(rows.slice(0, WORKFLOWS), at))];
 }
 
 function loading() {
