@@ -42,6 +42,24 @@ known_primary() {
   done
 }
 
+# hand_over SECONDS: sets $primary, and while that is us, has a Sentinel promote another.
+hand_over() {
+  tries=0
+  primary=$(known_primary)
+  while [ "$primary" = "$SELF" ] && [ "$tries" -lt "$1" ]; do
+    # One order at a time: two Sentinels that act at once undo each other.
+    if [ $((tries % 10)) -eq 0 ]; then
+      for peer in $PEERS; do
+        [ "$peer" = "$SELF" ] && continue
+        [ "$(sentinel "$peer" sentinel failover "$NAME")" = OK ] && break
+      done
+    fi
+    tries=$((tries + 1))
+    sleep 1
+    primary=$(known_primary)
+  done
+}
+
 # The lines of a configuration that say where to listen, and how.
 listen_at() {
   echo "bind $BIND"

@@ -2,21 +2,8 @@
 # where nobody knows one yet.
 . "$(dirname "$0")/common.sh"
 
-primary=$(known_primary)
-# We come back empty: whoever holds a copy must lead, or the copies are wiped with us.
-tries=0
-while [ "$primary" = "$SELF" ] && [ "$tries" -lt 30 ]; do
-  # One order at a time: two Sentinels that act at once undo each other.
-  if [ $((tries % 10)) -eq 0 ]; then
-    for peer in $PEERS; do
-      [ "$peer" = "$SELF" ] && continue
-      [ "$(sentinel "$peer" sentinel failover "$NAME")" = OK ] && break
-    done
-  fi
-  tries=$((tries + 1))
-  sleep 1
-  primary=$(known_primary)
-done
+# Where that is us, we come back empty: whoever holds a copy must lead, or the copies go with us.
+hand_over 30
 [ -n "$primary" ] || primary=$(first_peer)
 
 umask 077

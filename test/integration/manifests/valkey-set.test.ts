@@ -2,11 +2,12 @@
  * The start scripts of the Valkey that the manifests bring, with real servers and Sentinels: who
  * leads, who may do what, and a primary that comes back empty.
  */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createStore } from "../../../store/store.ts";
@@ -29,22 +30,25 @@ let store: StoreHandle;
 const children = new Map<string, ChildProcess>();
 const connections: Redis[] = [];
 
+function environment(peer: string): Readonly<Record<string, string>> {
+  return {
+    PATH: `${join(MANIFESTS, "../.cache/valkey/bin")}:${process.env["PATH"] ?? ""}`,
+    PASSWORD,
+    INTERNAL_PASSWORD: INTERNAL,
+    PEERS: PEERS.join(" "),
+    PORT: String(port),
+    SENTINEL_PORT: String(sentinelPort),
+    SELF: peer,
+    BIND: peer,
+  };
+}
+
 function start(kind: "valkey" | "sentinel", peer: string): void {
   const data = join(folder, `${kind}-${peer}`);
   mkdirSync(data, { recursive: true });
   const child = spawn("sh", [join(MANIFESTS, `components/valkey/start-${kind}.sh`)], {
     stdio: "ignore",
-    env: {
-      PATH: `${join(MANIFESTS, "../.cache/valkey/bin")}:${process.env["PATH"] ?? ""}`,
-      PASSWORD,
-      INTERNAL_PASSWORD: INTERNAL,
-      PEERS: PEERS.join(" "),
-      PORT: String(port),
-      SENTINEL_PORT: String(sentinelPort),
-      SELF: peer,
-      BIND: peer,
-      DATA: data,
-    },
+    env: { ...environment(peer), DATA: data },
   });
   children.set(`${kind} ${peer}`, child);
 }
@@ -152,6 +156,15 @@ describe("the Valkey of the manifests", () => {
       await expect(sentinel.call("sentinel", ...order)).rejects.toThrow("NOPERM");
     }
   });
+
+  it("hands over before a pod is stopped", async () => {
+    const leader = await primary();
+    const script = join(MANIFESTS, "components/valkey/leave.sh");
+    await promisify(execFile)("sh", [script], { env: environment(leader) });
+    await eventually(async () => (await primary()) !== leader, LONG);
+    await eventually(isSettled, LONG);
+    await eventually(() => store.store.readRevision("default/echo-00001"), LONG);
+  }, 120_000);
 
   it("keeps what a replica holds when the primary comes back empty at once", async () => {
     const leader = await primary();

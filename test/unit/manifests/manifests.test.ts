@@ -263,9 +263,12 @@ describe("the store", () => {
     expect(script).toContain("NAME=pilotlight\n");
   });
 
-  it.each(["common.sh", "start-valkey.sh", "start-sentinel.sh"])("%s is a valid script", (file) => {
-    execFileSync("sh", ["-n", join(MANIFESTS, "components/valkey", file)]);
-  });
+  it.each(["common.sh", "leave.sh", "ping.sh", "start-valkey.sh", "start-sentinel.sh"])(
+    "%s is a valid script",
+    (file) => {
+      execFileSync("sh", ["-n", join(MANIFESTS, "components/valkey", file)]);
+    },
+  );
 });
 
 describe("monitoring", () => {
