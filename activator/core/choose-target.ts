@@ -49,7 +49,8 @@ function chooseAmong<T extends Candidate>(
       return fewerOfTwo(eligible, request.random);
     case "min-connections":
     case "speed-aware":
-      // Before a card is measured, speed-aware chooses by connections.
+      // A call of which nothing is known counts the same on every card; with estimates the rule is
+      // that of common/hexgen/dispatch.ts.
       return fewest(eligible);
   }
 }

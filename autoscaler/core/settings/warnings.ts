@@ -10,14 +10,11 @@ import type { SettingsInput } from "./types.ts";
 
 /** Known and checked, but without effect so far. Take a key out when its behaviour lands. */
 export const NOT_IN_EFFECT_YET: readonly OwnKey[] = [
-  "alpha",
   "binding",
   "compute-tier",
-  "queue-order",
   "session-affinity",
   "slo",
   "stages",
-  "starvation-limit",
 ];
 
 /** A name further away than this is no misspelling. */
@@ -33,21 +30,12 @@ export function warnAboutKeys(input: SettingsInput, problems: Problems): void {
       problems.warn(`not in effect yet: ${PILOTLIGHT_PREFIX}${name}`);
     }
   }
-  warnAboutPolicy(input, problems);
   for (const name of service) {
     if (!isOwnKey(name) || OWN_KEYS[name] === "live") continue;
     problems.warn(
       `${PILOTLIGHT_PREFIX}${name} has no effect on the Service: move it to spec.template.metadata.annotations`,
     );
   }
-}
-
-/** A value that is accepted before its behaviour is built, unlike its key. */
-function warnAboutPolicy(input: SettingsInput, problems: Problems): void {
-  const key = `${PILOTLIGHT_PREFIX}load-balancing`;
-  const value = input.serviceAnnotations?.[key] ?? input.annotations[key];
-  if (value !== "speed-aware") return;
-  problems.warn(`speed-aware is not in effect yet and chooses like min-connections: ${key}`);
 }
 
 function ownNames(annotations: Readonly<Record<string, string>>): string[] {

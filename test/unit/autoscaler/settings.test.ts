@@ -412,13 +412,6 @@ describe("warnings", () => {
     }
   });
 
-  test("says of speed-aware what it chooses like so far", () => {
-    expect(read({ [`${P}/load-balancing`]: "speed-aware" }).warnings).toEqual([
-      `speed-aware is not in effect yet and chooses like min-connections: ${P}/load-balancing`,
-    ]);
-    expect(read({ [`${P}/load-balancing`]: "min-connections" }).warnings).toEqual([]);
-  });
-
   test.each([
     ["max-scal", "max-scale"],
     ["queue-dept", "queue-depth"],
