@@ -100,14 +100,4 @@ describe("the store with TLS", () => {
     socket.write("PING\r\n");
     expect(await heard).not.toContain("PONG");
   });
-
-  it("answers the probes of the manifests, which need no password", async () => {
-    const cli = join(MANIFESTS, "components/valkey/ping.sh");
-    const path = `${join(MANIFESTS, "../.cache/valkey/bin")}:${process.env["PATH"] ?? ""}`;
-    for (const peer of PEERS) {
-      const env = { PATH: path, TLS: folder, BIND_TO: peer, INTERNAL_PASSWORD: "x" };
-      const { stdout } = await run("sh", [cli, String(port)], { env });
-      expect(stdout.trim()).toBe("PONG");
-    }
-  });
 });
