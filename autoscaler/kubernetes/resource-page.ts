@@ -8,7 +8,7 @@ export interface PodUse {
 }
 
 const LINE =
-  /^container_(cpu_usage_seconds_total|memory_working_set_bytes)\{([^}]*)\}\s+(\S+)(?:\s+(\d+))?$/;
+  /^container_(?<what>cpu|memory)_(?:usage_seconds_total|working_set_bytes)\{(?<labels>[^}]*)\}\s+(?<value>\S+)(?:\s+(?<at>\d+))?$/;
 const LABEL = /(\w+)="([^"]*)"/g;
 
 /** By `namespace/name` of the pod. */
@@ -34,17 +34,17 @@ interface Figure extends PodUse {
 
 /** `null` for a line of something else. */
 function parseLine(line: string): Figure | null {
-  const [, what = "", labels = "", value = "", at = "0"] = LINE.exec(line) ?? [];
-  const number = Number(value);
-  if (what === "" || !Number.isFinite(number)) return null;
-  const { namespace = "", pod = "", container = "" } = labelsOf(labels);
-  const isCpu = what.startsWith("cpu");
+  const found = LINE.exec(line)?.groups;
+  const value = Number(found?.["value"]);
+  if (found === undefined || !Number.isFinite(value)) return null;
+  const { namespace, pod, container = "" } = labelsOf(found["labels"] ?? "");
+  const isCpu = found["what"] === "cpu";
   return {
     pod: `${namespace}/${pod}`,
     container,
-    cpuSeconds: isCpu ? number : 0,
-    memoryBytes: isCpu ? 0 : number,
-    at: Number(at),
+    cpuSeconds: isCpu ? value : 0,
+    memoryBytes: isCpu ? 0 : value,
+    at: Number(found["at"] ?? 0),
   };
 }
 
