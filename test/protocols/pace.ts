@@ -17,5 +17,12 @@ export const PACE = {
   /** F05: time limit, and the request that is in flight; a sixth in short. */
   graceMs: isLong ? 120_000 : 20_000,
   inFlightMs: isLong ? 90_000 : 12_000,
-  rowLimitMs: isLong ? 900_000 : 90_000,
+  /** F08: how long a container boots, and its first answer takes; a twentieth in short. */
+  bootMs: isLong ? 15_000 : 750,
+  firstAnswerMs: isLong ? 10_000 : 500,
+  /** And how much later it may be; in short the start of the sidecar itself counts, on a busy machine. */
+  coldLateMs: isLong ? 1_000 : 60_000,
+  /** F15: callers that share the 200 requests; as written there is one, for a thousand seconds. */
+  reuseLanes: isLong ? 1 : 50,
+  rowLimitMs: isLong ? 1_300_000 : 90_000,
 } as const;

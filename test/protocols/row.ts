@@ -10,6 +10,7 @@ export type ServiceName =
   | "sockets"
   | "grpc"
   | "zero"
+  | "cold"
   | "empty"
   | "late"
   | "loading";

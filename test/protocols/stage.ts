@@ -92,6 +92,13 @@ const PLANS: Readonly<Record<ServiceName, ServicePlan>> = {
     pods: 0,
   },
   late: { config: {}, env: {}, container: "http1", pods: 0 },
+  // The limits of a service that says nothing.
+  cold: {
+    config: { activationTimeoutMs: 600_000, responseStartTimeoutMs: 300_000, timeoutMs: 300_000 },
+    env: {},
+    container: "http1",
+    pods: 0,
+  },
 };
 
 export const SERVICES = Object.keys(PLANS) as readonly ServiceName[];
@@ -104,6 +111,8 @@ export class Stage {
   readonly #valkey: ValkeyServer;
   readonly #bench: ActivatorBench;
   readonly #sidecars = new Map<ServiceName, SidecarProcess>();
+  /** Of services whose container a row starts itself. */
+  readonly #ownPorts = new Map<ServiceName, number>();
   #activator: ChildProcess | undefined;
   #dataUrl = new URL("http://127.0.0.1");
   #push = "";
@@ -169,13 +178,29 @@ export class Stage {
     this.#bench.writePod(podRecord(service, sidecar));
     sidecar.setActivators([this.#push]);
     const what = `${service} ready`;
-    await eventually(() => this.#isReady(service), { timeoutMs: 20_000, everyMs: 20, what });
+    await eventually(() => this.#isReady(service), { timeoutMs: 60_000, everyMs: 20, what });
+  }
+
+  /** The same in front of a container of the row's own, which may not listen yet. */
+  async startPodBefore(service: ServiceName, port: number): Promise<void> {
+    this.#ownPorts.set(service, port);
+    await this.startPod(service);
+  }
+
+  /** Back to zero: the pod is gone, and nobody takes it for a target any more. */
+  async stopPod(service: ServiceName): Promise<void> {
+    await this.#sidecars.get(service)?.stop();
+    this.#sidecars.delete(service);
+    const left = async (): Promise<number> =>
+      Object.values((await this.#figures(service)).targetsByState).reduce((sum, n) => sum + n, 0);
+    const what = `${service} at zero`;
+    await eventually(async () => (await left()) === 0, { timeoutMs: 30_000, everyMs: 20, what });
   }
 
   /** A queue-proxy of its own that no activator knows; its row stops it. */
   startSidecar(service: ServiceName, env: Record<string, string> = {}): Promise<SidecarProcess> {
     const plan = PLANS[service];
-    const userPort = this.#containerOf(service).port;
+    const userPort = this.#ownPorts.get(service) ?? this.#containerOf(service).port;
     const probe = {
       httpGet: { path: "/ready", port: userPort, host: "127.0.0.1", scheme: "HTTP" },
     };

@@ -36,9 +36,9 @@ export class Http1Container {
     });
   }
 
-  static async start(): Promise<Http1Container> {
+  static async start(port = 0): Promise<Http1Container> {
     const container = new Http1Container();
-    await new Promise<void>((resolve) => container.#server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => container.#server.listen(port, "127.0.0.1", resolve));
     return container;
   }
 

@@ -2,14 +2,48 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
+import { Http1Container } from "../containers/http1.ts";
 import { eventually } from "../../support/eventually.ts";
+import { freePort } from "../../support/queue-proxy-process.ts";
 import { GrpcCaller, h2, http, inBackground, PATIENT, WsClient } from "../clients.ts";
 import { PACE } from "../pace.ts";
 import type { ProtocolRow, ServiceName, Target } from "../row.ts";
 
 const KUBELET = { "user-agent": "kube-probe/1.34", "k-network-probe": "queue" };
 
+/** F08: rounds from zero. */
+const ROUNDS = 10;
+
 export const DRAIN_ROWS: readonly ProtocolRow[] = [
+  {
+    row: `${ROUNDS} rounds from zero: ${PACE.bootMs / 1_000} s to boot, ${PACE.firstAnswerMs / 1_000} s to the first answer (F08)`,
+    client: "node:http",
+    only: "activator+queue-proxy",
+    startsProcess: true,
+    run: async (place) => {
+      const { stage } = place;
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const port = await freePort();
+        const startedAt = performance.now();
+        const call = inBackground(http(place.at("cold"), `/sleep?ms=${PACE.firstAnswerMs}`));
+        const starting = inBackground(stage.startPodBefore("cold", port));
+        await pause(PACE.bootMs);
+        const container = await Http1Container.start(port);
+        try {
+          const answer = await call;
+          const tookMs = performance.now() - startedAt;
+          assert.equal(answer.status, 200, `round ${round + 1}: ${answer.body}`);
+          assert.equal(answer.headers["pilotlight-cold-start"], "true");
+          const mostMs = PACE.bootMs + PACE.firstAnswerMs + PACE.coldLateMs;
+          assert.ok(tookMs < mostMs, `round ${round + 1} took ${Math.round(tookMs)} ms`);
+          await starting;
+        } finally {
+          await stage.stopPod("cold");
+          await container.stop();
+        }
+      }
+    },
+  },
   {
     row: `a container that loads for ${PACE.loadMs / 1_000} s behind an open port: held, then 200 (F02)`,
     client: "node:http",
