@@ -8,6 +8,7 @@
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ensureChromium } from "./setup/chromium.mjs";
 import { ensurePackages } from "./setup/packages.mjs";
 import { ensureNode } from "./setup/node.mjs";
 import { ensureSidecar } from "./setup/sidecar.mjs";
@@ -26,9 +27,11 @@ async function main() {
   ensurePackages(root);
   const node = ensureNode(root);
   const found = task.needsStore ? { ...ensureValkey(root), ...ensureSidecar(root, node) } : {};
+  const browser = task.needsBrowser ? ensureChromium() : {};
   const env = {
     ...process.env,
     ...found,
+    ...browser,
     PATH: `${dirname(node)}:${join(root, "node_modules/.bin")}:${process.env.PATH ?? ""}`,
   };
   for (const step of task.steps(args)) {

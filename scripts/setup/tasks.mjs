@@ -60,7 +60,10 @@ export const TASKS = {
   "test:cluster": script("test/cluster/main.ts"),
   report: script("bench/report-cli.ts", {}),
   "test:faults": script("test/faults/main.ts"),
+  /** Every page of a running platform in a real browser; takes the pictures of the documents. */
+  "test:browser": script("test/browser/main.ts", { needsStore: true, needsBrowser: true }),
   fuzz: script("test/fuzz/main.ts"),
+  "example:text2sql": script("examples/text2sql/run.ts"),
   "bench:datapath": script("bench/datapath.ts"),
   "bench:routing": script("bench/routing.ts"),
   "bench:hexgen": script("bench/hexgen.ts", {}),
