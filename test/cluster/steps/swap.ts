@@ -108,7 +108,7 @@ export const proofSteps: readonly Step[] = [
 async function scalesOut(): Promise<string> {
   let most = 0;
   const answers = await sendLoad({
-    target: { service: EXAMPLE, path: "/?ms=1000", timeoutMs: 90_000 },
+    target: { service: EXAMPLE, path: "/sleep?ms=1000", timeoutMs: 90_000 },
     perSecond: 25,
     seconds: 12,
     beside: async (signal) => {
