@@ -11,7 +11,7 @@ import { traffic } from "./traffic.js";
 import { countWords, empty, figure, panel, serviceState } from "./words.js";
 
 const COLD_STARTS = 12;
-const DECISIONS = 20;
+const DECISIONS = 12;
 
 /**
  * @param {import("../types.ts").PageState} state

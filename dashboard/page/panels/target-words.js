@@ -23,7 +23,8 @@ export function whyNothing(target, waiting, nowAt) {
   const { state, reason, capacity, inFlight, quarantinedUntil } = target;
   if (state === "ready") {
     if (capacity > 0 && inFlight >= capacity) return "every slot is busy";
-    return waiting > 0 ? STATE_WORDS.ready : "free: nothing waits";
+    if (waiting > 0) return STATE_WORDS.ready;
+    return inFlight > 0 ? "a slot is free: nothing waits" : "free: nothing waits";
   }
   const until =
     state === "quarantined" && quarantinedUntil > nowAt

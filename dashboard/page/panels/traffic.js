@@ -3,6 +3,9 @@ import { h } from "../lib/dom.js";
 import { duration, plural } from "../lib/format.js";
 import { empty, panel } from "./words.js";
 
+/** Less than this per request is nothing. */
+const LEAST_MS = 0.05;
+
 /** In the order in which a request meets them. */
 const PHASES = /** @type {const} */ ([
   ["queue", "Queue", "waiting for a free slot"],
@@ -96,6 +99,7 @@ function counts({ requests, errors, mainError }) {
  * @param {{ phase: string, label: string, says: string }} words
  */
 function phaseRow(times, { phase, label, says }) {
+  const isNothing = times.meanMs < LEAST_MS;
   return h(
     "tr",
     { "data-key": phase },
@@ -108,7 +112,7 @@ function phaseRow(times, { phase, label, says }) {
       h("span", { class: "soft says" }, says),
     ),
     ...[times.meanMs, times.p50Ms, times.p95Ms].map((ms) =>
-      h("td", { class: "number" }, ms === 0 ? "–" : duration(ms)),
+      h("td", { class: "number" }, isNothing ? "–" : duration(ms)),
     ),
   );
 }
