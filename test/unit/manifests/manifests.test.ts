@@ -118,6 +118,12 @@ describe("the activator", () => {
     }
   });
 
+  it("leaves its number to the object that scales it", () => {
+    const scaler = find(base, "HorizontalPodAutoscaler", "pilotlight-activator");
+    expect(scaler.spec).toMatchObject({ minReplicas: 2, scaleTargetRef: { kind: "Deployment" } });
+    expect(activator.spec?.["replicas"]).toBeUndefined();
+  });
+
   it("may finish the longest request that its maps permit", () => {
     const limit = Number(
       find(sidecar, "ConfigMap", "config-defaults").data?.["max-revision-timeout-seconds"],
