@@ -8,6 +8,7 @@ import type { RedisOptions } from "ioredis";
 import type { Random } from "../common/random.ts";
 import { parseStoreUrl } from "./address.ts";
 import type { StoreAddress } from "./address.ts";
+import { QuietSentinels } from "./quiet-sentinels.ts";
 import { turnConnector } from "./turn-connector.ts";
 
 export { isFunctionMissing, isRetriable, unavailable } from "./store-errors.ts";
@@ -161,6 +162,7 @@ function single(
     // The Sentinels have an option of their own for it.
     ...(address.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
     sentinels: [...address.sentinels],
+    Connector: QuietSentinels,
     name: address.name,
     // Hears of a promotion from the Sentinels, also while the old primary only hangs.
     failoverDetector: true,

@@ -24,6 +24,7 @@ export interface SentinelSet {
   readonly url: string;
   readonly primary: ValkeyServer;
   readonly replica: ValkeyServer;
+  readonly sentinelPids: readonly number[];
   /** Port of the primary as the Sentinels say it now. */
   primaryPort(): Promise<number>;
   stop(): Promise<void>;
@@ -53,6 +54,7 @@ export async function startSentinelSet(): Promise<SentinelSet> {
     url: `redis+sentinel://${hosts}/${SENTINEL_NAME}`,
     primary,
     replica,
+    sentinelPids: sentinels.map(({ pid }) => pid),
     primaryPort: async () => Number((await askSentinel(first.admin, "get-master-addr-by-name"))[1]),
     stop: async () => {
       for (const sentinel of sentinels) await sentinel.stop();
@@ -64,6 +66,7 @@ export async function startSentinelSet(): Promise<SentinelSet> {
 
 interface Sentinel {
   readonly port: number;
+  readonly pid: number;
   readonly admin: Redis;
   stop(): Promise<void>;
 }
@@ -90,6 +93,7 @@ async function startSentinel(primaryPort: number): Promise<Sentinel> {
   admin.on("error", () => undefined);
   return {
     port,
+    pid: child.pid ?? 0,
     admin,
     stop: async () => {
       admin.disconnect();

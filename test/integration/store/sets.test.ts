@@ -1,5 +1,5 @@
 /** The store behind Sentinels and as a cluster: where it lies, and what a change of it costs. */
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { createStore } from "../../../store/store.ts";
 import type { StoreHandle } from "../../../store/store.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -71,6 +71,23 @@ describe("behind Sentinels", () => {
     await eventually(() => subscriptions === 2);
     await handsOver(handle, heard, "after");
     expect(await handle.store.readRevision(REVISION)).toMatchObject({ queueDepth: 7 });
+  });
+
+  test("a Sentinel that answers nothing is nobody's news", async () => {
+    const set = await startSentinelSet();
+    closers.push(() => set.stop());
+    const printed = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const handle = await open(set.url);
+    await handle.ready();
+    // One goes on, so the primary is found; of the others promotions are listened for in vain.
+    const silent = set.sentinelPids.slice(1);
+    for (const pid of silent) process.kill(pid, "SIGSTOP");
+    await set.primary.admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    await eventually(() => handle.ping().then(() => true), { timeoutMs: 20_000 });
+    const isPrinted = eventually(() => printed.mock.calls.length > 0, { timeoutMs: 3_000 });
+    await expect(isPrinted).rejects.toThrow();
+    for (const pid of silent) process.kill(pid, "SIGCONT");
+    printed.mockRestore();
   });
 });
 
