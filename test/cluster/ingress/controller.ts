@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { Api, keyOf } from "./api.ts";
-import { VERSION_HOST, writeConfiguration, writeEndpoints } from "./envoy.ts";
+import { VERSION_HOST, writeClusters, writeEndpoints, writeRoutes } from "./envoy.ts";
 import type { EnvoyPorts } from "./envoy.ts";
 import type { Endpoints, Ingress, Service } from "./objects.ts";
 import { translate } from "./translate.ts";
-import type { Configuration } from "./translate.ts";
+import type { Configuration, Upstream } from "./translate.ts";
 
 const GROUP = "/apis/networking.internal.knative.dev/v1alpha1";
 const CLASS = "networking.knative.dev/ingress.class";
@@ -31,6 +31,7 @@ export class IngressController {
   readonly #services = new Map<string, Service>();
   readonly #endpoints = new Map<string, Endpoints>();
   #written = "";
+  #upstreams: readonly Upstream[] = [];
   #timer: NodeJS.Timeout | undefined;
   #working = false;
   #again = false;
@@ -91,20 +92,34 @@ export class IngressController {
     const shape = { ...routes, clusters: upstreams.map(({ name, http2 }) => ({ name, http2 })) };
     const version = createHash("sha256").update(JSON.stringify(shape)).digest("hex").slice(0, 16);
     if (version === this.#written) return writeEndpoints(folder, upstreams);
-    writeConfiguration(folder, configuration, version);
-    await this.#taken(version);
+    // New clusters before the routes that name them; clusters that go, go when no route does.
+    const both = new Map([...this.#upstreams, ...upstreams].map((one) => [one.name, one]));
+    await this.#takeClusters([...both.values()], `${version}-new`);
+    writeRoutes(folder, configuration, version);
+    await this.#takenRoutes(version);
+    await this.#takeClusters(upstreams, version);
+    this.#upstreams = upstreams;
     this.#written = version;
   }
 
+  /** Returns when the gateway knows these clusters and has read their endpoints. */
+  async #takeClusters(upstreams: readonly Upstream[], version: string): Promise<void> {
+    writeClusters(this.#options.folder, upstreams, version);
+    const { address, admin } = this.#options.ports;
+    const filter = "^cluster_manager.(cds.version_text|warming_clusters)$";
+    await until(`the clusters of version ${version}`, async () => {
+      const text = await ask(address, admin, `/stats?filter=${encodeURIComponent(filter)}`);
+      return text.includes(`version_text: "${version}"`) && /warming_clusters: 0$/m.test(text);
+    });
+  }
+
   /** Returns when the gateway answers with these routes; it has one worker, so that one answer is enough. */
-  async #taken(version: string): Promise<void> {
+  async #takenRoutes(version: string): Promise<void> {
     const { address, external, local } = this.#options.ports;
-    const deadline = Date.now() + 10_000;
     for (const port of [external, local]) {
-      while ((await ask(address, port)) !== version) {
-        if (Date.now() > deadline) throw new Error(`The gateway does not take version ${version}`);
-        await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
-      }
+      await until(`the routes of version ${version}`, async () => {
+        return (await ask(address, port, "/")) === version;
+      });
     }
   }
 
@@ -136,15 +151,18 @@ function isSettled({ metadata, status }: Ingress): boolean {
   return ready && status?.observedGeneration === metadata.generation;
 }
 
-function ask(host: string, port: number): Promise<string> {
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`The gateway does not take ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
+  }
+}
+
+function ask(host: string, port: number, path: string): Promise<string> {
+  const headers = { host: VERSION_HOST };
   return new Promise((resolve) => {
-    const sent = request({
-      host,
-      port,
-      headers: { host: VERSION_HOST },
-      timeout: 1000,
-      agent: false,
-    });
+    const sent = request({ host, port, path, headers, timeout: 1000, agent: false });
     sent.once("error", () => resolve(""));
     sent.once("response", (response) => {
       let text = "";

@@ -19,7 +19,8 @@ const NO_LIMIT = 2 ** 31 - 1;
 /** Writes the start configuration and empty dynamic parts; returns the start file. */
 export function writeStart(folder: string, ports: EnvoyPorts): string {
   mkdirSync(join(folder, "eds"), { recursive: true });
-  writeConfiguration(folder, { external: [], local: [], upstreams: [] }, "0");
+  writeClusters(folder, [], "0");
+  writeRoutes(folder, { external: [], local: [], upstreams: [] }, "0");
   const file = join(folder, "start.json");
   const listeners = [
     listener("external", ports.address, ports.external, folder),
@@ -27,7 +28,7 @@ export function writeStart(folder: string, ports: EnvoyPorts): string {
   ];
   const start = {
     node: { id: "gateway", cluster: "gateway" },
-    admin: { address: socket("127.0.0.1", ports.admin) },
+    admin: { address: socket(ports.address, ports.admin) },
     dynamic_resources: { cds_config: fromFile(join(folder, "cds.json")) },
     static_resources: { listeners },
   };
@@ -35,17 +36,22 @@ export function writeStart(folder: string, ports: EnvoyPorts): string {
   return file;
 }
 
-/** Replaces what changed; endpoints before the clusters that use them, routes last. */
-export function writeConfiguration(
+/** The clusters and their endpoints. A route to a cluster that is not there yet answers 503. */
+export function writeClusters(
   folder: string,
-  { external, local, upstreams }: Configuration,
+  upstreams: readonly Upstream[],
   version: string,
 ): void {
-  for (const upstream of upstreams) {
-    replace(edsFile(folder, upstream.name), discovery("0", [loadAssignment(upstream)]));
-  }
+  writeEndpoints(folder, upstreams);
   const clusters = upstreams.map((upstream) => cluster(folder, upstream));
   replace(join(folder, "cds.json"), discovery(version, clusters));
+}
+
+export function writeRoutes(
+  folder: string,
+  { external, local }: Configuration,
+  version: string,
+): void {
   replace(
     join(folder, "external.json"),
     discovery(version, [routes("external", external, version)]),
