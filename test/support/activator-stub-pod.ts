@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { Agent, createServer, request } from "node:http";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SignJWT } from "jose";
 import type { Duplex } from "node:stream";
@@ -57,7 +57,7 @@ export class StubPod {
   aborted = 0;
   probes = 0;
   /** Called when a request reaches the container. */
-  onRequest: (() => void) | undefined;
+  onRequest: ((headers: IncomingHttpHeaders) => void) | undefined;
   /** Heads and bodies as the container saw them, newest last. */
   readonly seen: { readonly rawHeaders: readonly string[]; readonly body: string }[] = [];
   replies: PushReply[] = [];
@@ -191,7 +191,7 @@ export class StubPod {
     if (incoming.headers.expect === undefined && this.#refuse(incoming, answer)) return;
     this.hits += 1;
     this.running += 1;
-    this.onRequest?.();
+    this.onRequest?.(incoming.headers);
     this.mostRunning = Math.max(this.mostRunning, this.running);
     answer.once("close", () => {
       this.running -= 1;
