@@ -145,21 +145,41 @@ export function revisionView(
   reading: RevisionReading | undefined,
   before: RevisionFigures | undefined,
 ): RevisionView {
-  const { traffic, changesOf } = reading?.past ?? NO_PAST;
-  const coldStarts = firstPerPod(reading?.coldStarts ?? []);
-  const decisions = (scaler?.decisions ?? []).filter(isChange);
-  const targets = reading?.targets ?? [];
   return {
     ...revision,
-    desiredScale: scaler?.desiredScale ?? 0,
-    load: reading === undefined ? null : loadView(reading.figures, before),
-    traffic,
+    ...scalerView(scaler ?? NO_SCALER),
+    ...(reading === undefined ? UNREAD : readingView(reading, before)),
+  };
+}
+
+const NO_SCALER: ScalerInfo = { desiredScale: 0, decisions: [] };
+
+function scalerView({
+  desiredScale,
+  decisions,
+}: ScalerInfo): Pick<RevisionView, "desiredScale" | "decisions"> {
+  return { desiredScale, decisions: decisions.filter(isChange).slice(-DECISION_ROWS) };
+}
+
+type ReadPart = Pick<RevisionView, "load" | "traffic" | "targets" | "targetCount" | "coldStarts">;
+
+/** The store was away. */
+const UNREAD: ReadPart = { load: null, traffic: null, targets: [], targetCount: 0, coldStarts: [] };
+
+function readingView(
+  { figures, targets, coldStarts, past = NO_PAST }: RevisionReading,
+  before: RevisionFigures | undefined,
+): ReadPart {
+  return {
+    load: loadView(figures, before),
+    traffic: past.traffic,
     targets: targets
       .slice(0, TARGET_ROWS)
-      .map((target) => targetRow(target, changesOf(target.uid))),
+      .map((target) => targetRow(target, past.changesOf(target.uid))),
     targetCount: targets.length,
-    decisions: decisions.slice(-DECISION_ROWS),
-    coldStarts: coldStarts.toSorted((a, b) => b.requestAt - a.requestAt).slice(0, COLD_START_ROWS),
+    coldStarts: firstPerPod(coldStarts)
+      .toSorted((a, b) => b.requestAt - a.requestAt)
+      .slice(0, COLD_START_ROWS),
   };
 }
 

@@ -7,6 +7,15 @@ import { WebSocket } from "ws";
 type Params = Readonly<Record<string, unknown>>;
 type Listener = (params: Params, sessionId: string) => void;
 
+interface Message {
+  readonly id?: number;
+  readonly result?: Params;
+  readonly error?: { readonly message: string };
+  readonly method?: string;
+  readonly params?: Params;
+  readonly sessionId?: string;
+}
+
 interface Waiting {
   readonly resolve: (result: Params) => void;
   readonly reject: (error: Error) => void;
@@ -70,21 +79,14 @@ export class Cdp {
   }
 
   #onMessage(text: string): void {
-    const message = JSON.parse(text) as {
-      readonly id?: number;
-      readonly result?: Params;
-      readonly error?: { readonly message: string };
-      readonly method?: string;
-      readonly params?: Params;
-      readonly sessionId?: string;
-    };
-    const { id, result = {}, error, method = "", params = {}, sessionId = "" } = message;
-    if (id === undefined) {
-      for (const listener of this.#listeners.get(method) ?? []) listener(params, sessionId);
-      return;
-    }
-    const waiting = this.#waiting.get(id);
-    if (error !== undefined) waiting?.reject(new Error(error.message));
-    else waiting?.resolve(result);
+    const message = JSON.parse(text) as Message;
+    if (message.id === undefined) return this.#tell(message);
+    const waiting = this.#waiting.get(message.id);
+    if (message.error !== undefined) waiting?.reject(new Error(message.error.message));
+    else waiting?.resolve(message.result ?? {});
+  }
+
+  #tell({ method = "", params = {}, sessionId = "" }: Message): void {
+    for (const listener of this.#listeners.get(method) ?? []) listener(params, sessionId);
   }
 }

@@ -22,6 +22,8 @@ import { THEMES, Tab } from "./tab.ts";
 import type { Theme } from "./tab.ts";
 
 const WIDTHS = [1280, 390, 320] as const;
+/** What a reader of a document sees of a phone's page. */
+const TWO_SCREENS = 1_688;
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const KEPT = join(ROOT, "docs/images");
 const CACHE = join(ROOT, ".cache/pages");
@@ -61,7 +63,7 @@ report.row({ id: "pages.failed", value: failed, unit: "count", must: "0", goal: 
 finish(exitCodeOf(report.report()));
 
 function isChosen({ name }: PageSpec): boolean {
-  return values.only === undefined || name.includes(values.only);
+  return values.only === undefined || values.only.split(",").includes(name);
 }
 
 async function judgePage({ cdp }: Browser, { platform }: Rig, page: PageSpec): Promise<void> {
@@ -110,7 +112,7 @@ async function judgeLook(tab: Tab, { page, width, theme, url }: Look): Promise<v
     await tab.go(url);
     for (const selector of page.shows) await tab.shows(selector);
     faults.push(...(await faultsOf(tab)));
-    await tab.picture(path);
+    await tab.picture(path, path.startsWith(KEPT) && width < WIDTHS[0] ? TWO_SCREENS : undefined);
     if (theme === "light" && width === WIDTHS[0]) faults.push(...(await keyboardFaultsOf(tab)));
   } catch (error) {
     faults.push(errorText(error));
@@ -123,7 +125,8 @@ function picturePath({ name, isKept }: PageSpec, width: number, theme: Theme): s
   const base = name === "overview" ? "dashboard" : `dashboard-${name}`;
   const size = width === WIDTHS[0] ? "" : width === WIDTHS[1] ? "-phone" : `-${width}`;
   const file = `${base}${size}${theme === "light" ? "" : "-dark"}.png`;
-  return join(isKept === true && width !== WIDTHS[2] ? KEPT : CACHE, file);
+  const isShown = width === WIDTHS[0] || (width === WIDTHS[1] && theme === "light");
+  return join(isKept === true && isShown ? KEPT : CACHE, file);
 }
 
 /** The server stands still for the time of a look; the page says so, and comes back by itself. */

@@ -94,8 +94,8 @@ export class Tab {
     await this.send("Input.dispatchKeyEvent", { type: "keyUp", ...common });
   }
 
-  /** The whole page. */
-  async picture(path: string): Promise<void> {
+  /** The page from its top. */
+  async picture(path: string, mostHeight = MOST_HEIGHT): Promise<void> {
     const { cssContentSize } = await this.send<{
       readonly cssContentSize: { readonly width: number; readonly height: number };
     }>("Page.getLayoutMetrics");
@@ -106,7 +106,7 @@ export class Tab {
         x: 0,
         y: 0,
         width: cssContentSize.width,
-        height: Math.min(cssContentSize.height, MOST_HEIGHT),
+        height: Math.min(cssContentSize.height, mostHeight),
         scale: 1,
       },
     });
