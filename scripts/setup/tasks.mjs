@@ -62,10 +62,12 @@ export const TASKS = {
   "test:faults": script("test/faults/main.ts"),
   /** Every page of a running platform in a real browser; takes the pictures of the documents. */
   "test:browser": script("test/browser/main.ts", { needsStore: true, needsBrowser: true }),
+  "test:cells": script("test/cells/main.ts"),
   fuzz: script("test/fuzz/main.ts"),
   "example:text2sql": script("examples/text2sql/run.ts"),
   "bench:datapath": script("bench/datapath.ts"),
   "bench:routing": script("bench/routing.ts"),
-  "bench:hexgen": script("bench/hexgen.ts", {}),
+  "bench:hexgen": script("bench/hexgen.ts"),
   "bench:scaling": script("bench/scaling.ts"),
+  "bench:cells": script("bench/cells.ts"),
 };

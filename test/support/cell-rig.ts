@@ -53,8 +53,7 @@ export class CellRig {
     const { names, delayMs = 0, config = {} } = this.#options;
     for (const from of names) {
       for (const to of names) {
-        if (from === to) continue;
-        const relay = new CellRelay({ delayMs: delayMs / 2 });
+        const relay = new CellRelay({ delayMs: from === to ? 0 : delayMs / 2 });
         this.relays.set(`${from} ${to}`, relay);
       }
     }
@@ -66,8 +65,7 @@ export class CellRig {
       await cell.bench.handle.ready();
       await cell.bench.configure({ regions: "global", ...config });
       await this.facts(cell.name, {});
-      await this.addActivator(cell.name);
-      for (let more = 1; more < (this.#options.activatorsPerCell ?? 1); more += 1) {
+      for (let more = 0; more < (this.#options.activatorsPerCell ?? 1); more += 1) {
         await this.addActivator(cell.name);
       }
     }
@@ -100,10 +98,20 @@ export class CellRig {
       PILOTLIGHT_CELL_CERTIFICATES: cell.certificates,
     });
     cell.activators.push(activator);
-    for (const [way, relay] of this.relays) {
-      if (way.endsWith(` ${name}`)) relay.leadTo(activator.peer ?? "");
-    }
+    this.#lead(name);
     return activator;
+  }
+
+  /** An activator that somebody else started for the cell, as a process of its own. */
+  use(name: string, activator: Omit<BenchActivator, "drain">): void {
+    const { activators } = this.cell(name);
+    activators.splice(0, activators.length, { ...activator, drain: () => Promise.resolve() });
+    this.#lead(name);
+  }
+
+  #lead(name: string): void {
+    const peers = this.cell(name).activators.flatMap(({ peer }) => peer ?? []);
+    for (const [way, relay] of this.relays) if (way.endsWith(` ${name}`)) relay.leadTo(...peers);
   }
 
   /** A pod that is ready. */
@@ -146,7 +154,7 @@ export class CellRig {
         const found = page.cells.find(({ name }) => name === to);
         return found !== undefined && found.isFresh && isKnown(found);
       },
-      { timeoutMs: 15_000, everyMs: 25, what: `${from} knows of ${to}` },
+      { timeoutMs: 60_000, everyMs: 50, what: `${from} knows of ${to}` },
     );
   }
 

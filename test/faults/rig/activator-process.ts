@@ -19,6 +19,8 @@ export interface ActivatorProcess {
   readonly dataUrl: string;
   /** `host:port` of the push side. */
   readonly push: string;
+  /** `host:port` for other cells, where there are any. */
+  readonly peer?: string;
   readonly child: ChildProcess;
   kill(): Promise<void>;
 }
@@ -26,6 +28,7 @@ export interface ActivatorProcess {
 interface ListeningMessage {
   readonly dataUrl: string;
   readonly push: string;
+  readonly peer?: string;
 }
 
 export async function startActivator(options: ActivatorOptions): Promise<ActivatorProcess> {
