@@ -11,6 +11,7 @@ import { Pod } from "./pod.ts";
 import type { PodWorld } from "./pod.ts";
 import { removePodLogs } from "./pod-files.ts";
 import type { PodEvent, PodPlan, PodSummary } from "./pod-types.ts";
+import { warmUp } from "./warm-up.ts";
 import { RUN_FILES } from "./run-folder.ts";
 
 /** Logs of this many pods stay after their end. */
@@ -37,6 +38,12 @@ export class ChildPods implements ScaleTarget {
 
   constructor(options: ChildPodsOptions) {
     this.#options = options;
+  }
+
+  /** Before the first pod: see `warm-up.ts`. */
+  warmUp(): Promise<void> {
+    const { addresses, world } = this.#options;
+    return warmUp({ addresses, secret: world.secret });
   }
 
   readScale(key: RevisionKey): Promise<number> {

@@ -89,7 +89,7 @@ export async function startServing(serving: Serving): Promise<void> {
   await routes.write();
   base.stops.add("status file", () => statusFile.close());
   base.stops.add("activators", () => activators.stop(Math.min(grace.ms, ACTIVATOR_STOP_MS)));
-  await activators.start();
+  await Promise.all([activators.start(), pods.warmUp()]);
   base.stops.add("pods", () => pods.stop(grace.ms));
   const tokens = setInterval(() => pods.refreshTokens(), TOKEN_REFRESH_MS);
   const forget = setInterval(() => forgetWhatIsGone(serving), FORGET_EVERY_MS);

@@ -1,6 +1,7 @@
 /** Pods as child processes: real queue-proxies in front of a real (and misbehaving) server. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { podUidOf } from "../../../queue-proxy/pod-identity.ts";
@@ -141,6 +142,16 @@ describe("a pod", () => {
     expect(isAlive(other)).toBe(true);
     await bench.pods.stop(0);
     await eventually(() => !isAlive(other), { what: "the child of a pod is gone" });
+  });
+
+  it("starts after a rehearsal that left nothing", async () => {
+    await using bench = await startPodBench();
+    const before = readdirSync(tmpdir()).filter((name) => name.includes("warm-up"));
+    await bench.pods.warmUp();
+    expect(bench.summaries()).toEqual([]);
+    expect(readdirSync(tmpdir()).filter((name) => name.includes("warm-up"))).toEqual(before);
+    await bench.scale(bench.define("rehearsed"), 1);
+    expect((await onePod(bench)).phase).toBe("ready");
   });
 
   it("gets a new sidecar when that dies", async () => {
