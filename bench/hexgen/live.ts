@@ -4,6 +4,7 @@
  * are the product's decisions and delays; the cards alone are imitated, by sleeping.
  */
 import { Agent, request } from "node:http";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { QueueOrder, RevisionConfig } from "../../common/contracts/routing.ts";
 import { roundHalfUp, serviceUs } from "../../common/hexgen/cost.ts";
 import type { ClassKnowledge, RevisionKnowledge } from "../../common/hexgen/knowledge.ts";
@@ -53,7 +54,13 @@ export const LIVE_POLICIES: readonly LivePolicy[] = [
     name: "WB+PQ",
     policy: "speed-aware",
     order: "pq",
-    simulated: { dispatch: "wb", alpha: 0.3, order: "pq", admission: "backfill" },
+    simulated: {
+      dispatch: "wb",
+      alpha: 0.3,
+      order: "pq",
+      admission: "backfill",
+      variant: "platform-budgets",
+    },
   },
   {
     name: "WB+urgency",
@@ -69,6 +76,24 @@ export interface LiveFigures {
   readonly failed: number;
   readonly live: { readonly p50S: number; readonly p95S: number };
   readonly simulated: { readonly p50S: number; readonly p95S: number };
+  /** How late timers of this process were, 99th percentile: a busy machine stretches the run. */
+  readonly timersLateMs: number;
+}
+
+/** Largest relative error of a figure over the policies. */
+export function largestError(figures: readonly LiveFigures[], which: "p50S" | "p95S"): number {
+  const errors = figures.map(({ live, simulated }) => Math.abs(live[which] / simulated[which] - 1));
+  return Math.max(...errors);
+}
+
+/** Whether the policies stand in the same order in both. */
+export function sameRanking(figures: readonly LiveFigures[], which: "p50S" | "p95S"): boolean {
+  const names = (where: "live" | "simulated"): string =>
+    figures
+      .toSorted((left, right) => left[where][which] - right[where][which])
+      .map(({ name }) => name)
+      .join();
+  return names("live") === names("simulated");
 }
 
 /** All policies, one after the other, each with processes and a store of its own. */
@@ -168,6 +193,8 @@ async function measure(policy: LivePolicy, url: string): Promise<LiveFigures> {
   const scenario = createScenario(TRACE, policy.simulated, SETTING, SEED);
   const simulated = summarize(simulate(scenario));
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
+  const delays = monitorEventLoopDelay({ resolution: 5 });
+  delays.enable();
   const startedAt = performance.now();
   const baseUs = baseSloUs(TEXT2SQL, createPool(BENCHMARK_POOL));
   let failed = 0;
@@ -182,6 +209,7 @@ async function measure(policy: LivePolicy, url: string): Promise<LiveFigures> {
       return ((performance.now() - beganAt) * TIME_SCALE) / 1_000;
     }),
   );
+  delays.disable();
   agent.destroy();
   const sorted = latencies.toSorted((left, right) => left - right);
   const at = (percent: number): number =>
@@ -192,6 +220,8 @@ async function measure(policy: LivePolicy, url: string): Promise<LiveFigures> {
     failed,
     live: { p50S: at(50), p95S: at(95) },
     simulated: { p50S: simulated.p50S, p95S: simulated.p95S },
+    // The monitor counts its own period in.
+    timersLateMs: Math.max(0, delays.percentile(99) / 1e6 - 5),
   };
 }
 

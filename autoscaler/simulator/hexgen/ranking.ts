@@ -27,6 +27,11 @@ export function queueOrder(policy: SimulatedPolicy): QueueOrder {
   return policy.variant === "fixed-class" ? "edf_wf" : policy.order;
 }
 
+/** The paper's budgets go with the paper's order. */
+function isPublished({ order, variant }: SimulatedPolicy): boolean {
+  return order === "pq" && variant !== "platform-budgets";
+}
+
 export class Ranking {
   readonly #table: StageTable;
   readonly #starts = new Map<Template, TemplatePosition>();
@@ -45,7 +50,7 @@ export class Ranking {
   start(template: Template = this.#classTemplate): TemplatePosition {
     const known = this.#starts.get(template);
     if (known !== undefined) return known;
-    const rule = this.#policy.order === "pq" ? "repo" : "general";
+    const rule = isPublished(this.#policy) ? "repo" : "general";
     const position = new TemplatePosition(template, rule, this.#table);
     this.#starts.set(template, position);
     return position;
@@ -59,7 +64,7 @@ export class Ranking {
     } else {
       workflow.position = workflow.position.after(stage);
     }
-    const debt = this.#policy.order === "pq" ? "unbounded" : "bounded";
+    const debt = isPublished(this.#policy) ? "unbounded" : "bounded";
     const later = workflow.position.expectedUs;
     return planStage(workflow, { now, expectedNow: expectedUs, later }, debt);
   }

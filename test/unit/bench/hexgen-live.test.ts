@@ -1,0 +1,31 @@
+/** How a live run is held against its simulation. */
+import { expect, it } from "vitest";
+import type { LiveFigures } from "../../../bench/hexgen/live.ts";
+import { largestError, LIVE_POLICIES, sameRanking } from "../../../bench/hexgen/live.ts";
+
+const figures = (name: string, live: number, simulated: number): LiveFigures => ({
+  name,
+  workflows: 90,
+  failed: 0,
+  live: { p50S: live, p95S: live },
+  simulated: { p50S: simulated, p95S: simulated },
+  timersLateMs: 0,
+});
+
+it("judges by the worst of the policies, whichever way it is off", () => {
+  expect(largestError([figures("a", 110, 100), figures("b", 80, 100)], "p50S")).toBeCloseTo(0.2);
+  expect(largestError([figures("a", 100, 100)], "p95S")).toBe(0);
+});
+
+it("sees policies that change places", () => {
+  expect(sameRanking([figures("a", 3, 30), figures("b", 2, 20)], "p95S")).toBe(true);
+  expect(sameRanking([figures("a", 3, 20), figures("b", 2, 30)], "p95S")).toBe(false);
+});
+
+it("compares round robin, the paper's policy and ours", () => {
+  expect(LIVE_POLICIES.map(({ simulated }) => [simulated.dispatch, simulated.order])).toEqual([
+    ["rr", "fifo"],
+    ["wb", "pq"],
+    ["wb", "urgency"],
+  ]);
+});
