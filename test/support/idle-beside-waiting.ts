@@ -7,6 +7,8 @@ import type { StoreEvent } from "../../store/types.ts";
 export interface IdleBesideWaiting {
   /** Longest span in ms. */
   readonly longestMs: number;
+  /** Every such span in ms. */
+  readonly spansMs: readonly number[];
   /** Entries read, so that a test can tell an empty log from a good one. */
   readonly entries: number;
 }
@@ -15,7 +17,7 @@ export function idleBesideWaiting(events: readonly StoreEvent[]): IdleBesideWait
   const idle = new Set<string>();
   let waiting = 0;
   let sinceUs: number | null = null;
-  let longestUs = 0;
+  const spansMs: number[] = [];
   for (const event of events) {
     waiting = event.waiting;
     if (isIdle(event)) idle.add(event.target);
@@ -23,11 +25,11 @@ export function idleBesideWaiting(events: readonly StoreEvent[]): IdleBesideWait
     const both = waiting > 0 && idle.size > 0;
     if (both && sinceUs === null) sinceUs = event.at;
     if (!both && sinceUs !== null) {
-      longestUs = Math.max(longestUs, event.at - sinceUs);
+      spansMs.push((event.at - sinceUs) / 1000);
       sinceUs = null;
     }
   }
-  return { longestMs: longestUs / 1000, entries: events.length };
+  return { longestMs: Math.max(0, ...spansMs), spansMs, entries: events.length };
 }
 
 function isIdle({ target, state, inFlight, free }: StoreEvent): boolean {

@@ -11,7 +11,10 @@ export const stockSteps: readonly Step[] = [
   {
     name: "stock: a service becomes Ready and answers through the ingress",
     async run() {
-      const ms = await deploy({ name: "hello", annotations: { class: CLASS.stock } });
+      const ms = await deploy({
+        name: "hello",
+        annotations: { class: CLASS.stock, window: "10s" },
+      });
       const answer = await call({ service: "hello" });
       expect(answer.status === 200, `the answer was ${answer.status} ${answer.body}`);
       return `apply to Ready ${(ms / 1000).toFixed(1)} s`;
