@@ -32,7 +32,7 @@ export interface ScaledRevision {
   readonly initialised?: boolean;
   /** State of the network side (a ServerlessService); absent: there is none, and all is well. */
   readonly network?: NetworkReadiness;
-  /** Another autoscaler decides its scale; it is only made known to the activators. */
+  /** Another autoscaler decides its scale, or nobody any more; it is only made known to the activators. */
   readonly scaledElsewhere?: boolean;
 }
 

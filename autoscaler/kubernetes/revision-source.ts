@@ -99,7 +99,8 @@ export class RevisionSource implements ObjectSource {
     if (known === undefined || known.leftAt !== null) return;
     if (!this.#options.hasPods(key)) return this.#drop(key);
     const { network: _network, ...revision } = known.revision;
-    const leaving = { ...revision, reachable: false, trafficShare: 0 };
+    // Its Deployment goes as well: there is nothing left to decide, only targets to see off.
+    const leaving = { ...revision, reachable: false, trafficShare: 0, scaledElsewhere: true };
     this.#put(key, leaving, this.#options.clock.now());
   }
 

@@ -82,7 +82,7 @@ const ACTIVE = ["Active True", "Ready True", "SKSReady True", "ScaleTargetInitia
 
 describe("life of a revision", () => {
   it("begins with a status that is complete, in the order of types", async () => {
-    world.startMs = 1_500;
+    world.startMs = 6_000;
     const key = await world.define("begin-00001");
     const first = await eventually(async () => {
       const found = await status(key);
@@ -269,6 +269,32 @@ describe("life of a revision", () => {
     await becomes(key, ACTIVE);
     await world.remove(key);
     await eventually(() => controller.cluster.objects.get(key) === undefined, SOON);
+    await eventually(async () => (await demand.handle.store.readRevision(key)) === null, SOON);
+  });
+
+  it("keeps a deleted revision known until its pods have left, and scales it no more", async () => {
+    const key = await world.define("leaving-00001");
+    await becomes(key, ACTIVE);
+    const [pod] = world.pods(key);
+    if (pod === undefined) throw new Error("an active revision has a pod");
+    // Held back, as a pod that drains.
+    await world.patchPod(pod, { metadata: { finalizers: ["test/draining"] } });
+    await demand.ask(key);
+    await demand.ask(key);
+    const scales = (): number =>
+      controller.log.filter((line) => line.includes("scale changed") && line.includes(key)).length;
+    await world.remove(key);
+    await eventually(() => controller.cluster.objects.get(key)?.reachable === false, SOON);
+    const before = scales();
+    expect(await demand.handle.store.readRevision(key)).not.toBeNull();
+    const drained = async (): Promise<boolean> => {
+      const [target] = await demand.handle.store.readTargets(key);
+      return target === undefined || target.state === "draining";
+    };
+    await eventually(drained, SOON);
+    expect(scales()).toBe(before);
+    await demand.leave();
+    await world.patchPod(pod, { metadata: { finalizers: null } }).catch(() => undefined);
     await eventually(async () => (await demand.handle.store.readRevision(key)) === null, SOON);
   });
 
