@@ -3,6 +3,7 @@
  * so that the page's own type check needs nothing of Node.
  */
 import type { RevisionKey } from "../common/contracts/routing.ts";
+import type { RevisionKnowledge } from "../common/hexgen/knowledge.ts";
 
 export interface RunInfo {
   readonly mode: "local" | "cluster";
@@ -45,6 +46,8 @@ export interface ScalerInfo {
   readonly desiredScale: number;
   /** Recent decisions, oldest first; the dashboard shows the last twenty that changed the number of pods. */
   readonly decisions: readonly DecisionInfo[];
+  /** Speed of cards and weight of speed; absent where calls are not ranked. */
+  readonly learnt?: RevisionKnowledge;
 }
 
 export interface DecisionInfo {

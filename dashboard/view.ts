@@ -5,6 +5,7 @@
 import type { ColdStartRecord } from "../common/contracts/channels.ts";
 import type { RevisionKey, TargetState, TargetView } from "../common/contracts/routing.ts";
 import type { RunRecord } from "../common/contracts/async-runs.ts";
+import type { RevisionKnowledge } from "../common/hexgen/knowledge.ts";
 import type { RevisionFigures } from "../store/types.ts";
 import type {
   ActivatorInfo,
@@ -65,6 +66,7 @@ export interface ServiceView {
 
 export interface RevisionView extends RevisionInfo {
   readonly desiredScale: number;
+  readonly learnt?: RevisionKnowledge;
   /** `null` when the store could not be read. */
   readonly load: LoadView | null;
   /** The last minute of requests; null when none ended, or when nobody could be asked. */
@@ -157,8 +159,10 @@ const NO_SCALER: ScalerInfo = { desiredScale: 0, decisions: [] };
 function scalerView({
   desiredScale,
   decisions,
-}: ScalerInfo): Pick<RevisionView, "desiredScale" | "decisions"> {
-  return { desiredScale, decisions: decisions.filter(isChange).slice(-DECISION_ROWS) };
+  learnt,
+}: ScalerInfo): Pick<RevisionView, "desiredScale" | "decisions" | "learnt"> {
+  const shown = decisions.filter(isChange).slice(-DECISION_ROWS);
+  return { desiredScale, decisions: shown, ...(learnt === undefined ? {} : { learnt }) };
 }
 
 type ReadPart = Pick<RevisionView, "load" | "traffic" | "targets" | "targetCount" | "coldStarts">;

@@ -40,7 +40,9 @@ export function serviceFacts(
 export function scalerFacts(autoscaler: Autoscaler, key: RevisionKey): ScalerInfo | undefined {
   const scaling = autoscaler.view().revisions.find((revision) => revision.key === key);
   if (scaling === undefined) return undefined;
+  const learnt = autoscaler.learner?.knowledgeOf(key);
   return {
+    ...(learnt === undefined ? {} : { learnt }),
     desiredScale: Math.max(0, scaling.desiredScale),
     decisions: autoscaler.decisions(key).map((record) => ({
       at: record.at,

@@ -8,6 +8,8 @@ import type { DecisionRecord } from "../autoscaler/decision-log.ts";
 import type { RunRecord as AsyncRun, ServiceKey } from "../common/contracts/async-runs.ts";
 import type { RunRecord } from "../common/contracts/local-run.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
+import type { RevisionKnowledge } from "../common/hexgen/knowledge.ts";
+import { parseKnowledge } from "../common/hexgen/knowledge.ts";
 import { createRunStore } from "../store/run-calls.ts";
 import { DEFAULT_PREFIX, createStore } from "../store/store.ts";
 import type { RoutingStore, StoreEvent } from "../store/types.ts";
@@ -17,6 +19,8 @@ import { withLiveKeys } from "./settings-check.ts";
 export interface RunReader {
   /** News of the last hour, oldest first. */
   decisions(key: RevisionKey): Promise<readonly DecisionRecord[]>;
+  /** What was learnt of cards and alpha; undefined where calls are not ranked. */
+  knowledge(key: RevisionKey): Promise<RevisionKnowledge | undefined>;
   /** From the decision to the first dispatch of recent starts, in ms. */
   startTimes(key: RevisionKey): Promise<readonly number[]>;
   /** Switches the event log on for this long, or until aborted, and answers what it holds. */
@@ -54,6 +58,7 @@ export async function openRunReader(run: RunRecord): Promise<RunReader> {
   });
   return {
     decisions: async (key) => decodeRecords(await store.readDecisions(key), key),
+    knowledge: async (key) => parseKnowledge(await handle.knowledge.readKnowledge(key)),
     startTimes: async (key) => {
       const records = await store.readColdStarts(key, MOST_STARTS);
       return records

@@ -2,6 +2,8 @@
 import { PlatformError } from "../../common/errors.ts";
 import { decisionInWords } from "../../local/decision-words.ts";
 import type { DecisionRecord } from "../../local/decision-words.ts";
+import type { RevisionKnowledge } from "../../common/hexgen/knowledge.ts";
+import { learntInWords } from "../../local/learnt-words.ts";
 import { openRunReader } from "../../local/run-reader.ts";
 import { EXIT, RUN_FOLDER_OPTION } from "../command.ts";
 import type { Command, CommandContext } from "../command.ts";
@@ -21,7 +23,8 @@ export const explain: Command = {
   details:
     "Prints the last decisions of each revision, newest last: what was measured, the parts of the\n" +
     "formula, and what limited the result. Decisions are kept for an hour; a stretch in which\n" +
-    "nothing changes is one entry, shown as it began.",
+    "nothing changes is one entry, shown as it began. Where calls are ranked, also how fast each\n" +
+    "kind of card was found to be, and which alpha holds since when.",
   examples: ["pilotlight explain ocr", "pilotlight explain ocr --limit 3 --json"],
   run: async (context) => {
     const [name] = context.positionals;
@@ -34,7 +37,12 @@ export const explain: Command = {
       const revisions = [];
       for (const { key } of service.revisions) {
         const decisions = await reader.decisions(key);
-        revisions.push({ key, decisions: limit === 0 ? decisions : decisions.slice(-limit) });
+        const learnt = await reader.knowledge(key);
+        revisions.push({
+          key,
+          decisions: limit === 0 ? decisions : decisions.slice(-limit),
+          ...(learnt === undefined ? {} : { learnt }),
+        });
       }
       const asJson = context.options.flag("json");
       context.out.print(
@@ -56,10 +64,15 @@ function limitOf({ options }: CommandContext): number {
 function page(revision: {
   readonly key: string;
   readonly decisions: readonly DecisionRecord[];
+  readonly learnt?: RevisionKnowledge;
 }): string {
-  const { key, decisions } = revision;
-  if (decisions.length === 0) return `${key}\n  No decision in the last hour.`;
-  return [key, ...decisions.map((record) => indented(decisionInWords(record)))].join("\n");
+  const { key, decisions, learnt } = revision;
+  const made = decisions.map((record) => indented(decisionInWords(record)));
+  return [
+    key,
+    ...(made.length === 0 ? ["  No decision in the last hour."] : made),
+    ...(learnt === undefined ? [] : [indented(learntInWords(learnt))]),
+  ].join("\n");
 }
 
 function indented(text: string): string {

@@ -5,6 +5,7 @@ import { sumLoad } from "../lib/state.js";
 import { charts, spanChoice } from "./charts.js";
 import { coldStarts } from "./cold-starts.js";
 import { decisions } from "./decisions.js";
+import { learnt } from "./learnt.js";
 import { runs } from "./runs.js";
 import { targets } from "./targets.js";
 import { traffic } from "./traffic.js";
@@ -46,6 +47,7 @@ export function servicePage(state, service, redraw) {
     ),
     traffic(service.revisions),
     targets(service.revisions, nowAt),
+    ...learnt(service.revisions, nowAt),
     ...(service.runs === undefined ? [] : [runs(service.runs, nowAt, service.name)]),
     h(
       "div",

@@ -1,0 +1,70 @@
+/** What was learnt of a revision: how fast each kind of card is, and the weight of speed. */
+import { h } from "../lib/dom.js";
+import { ago } from "../lib/format.js";
+import { panel } from "./words.js";
+
+/** As long as nobody chose. */
+const INITIAL_ALPHA = 0.3;
+
+/**
+ * @param {readonly import("../types.ts").RevisionView[]} revisions
+ * @param {number} nowAt
+ */
+export function learnt(revisions, nowAt) {
+  const known = revisions.filter(
+    (revision) => Object.keys(revision.learnt?.cards ?? {}).length > 0,
+  );
+  if (known.length === 0) return [];
+  return [
+    panel(
+      "Cards and alpha",
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ...["Revision", "Card", "Reads", "Writes", "Calls", "Off by"].map((name) =>
+              h("th", { scope: "col" }, name),
+            ),
+          ),
+        ),
+        h("tbody", {}, ...known.flatMap(cardRows)),
+      ),
+      ...known.map((revision) => h("p", { class: "hint" }, alphaWords(revision, nowAt))),
+    ),
+  ];
+}
+
+/** @param {import("../types.ts").RevisionView} revision */
+function cardRows({ name, learnt: found }) {
+  return Object.entries(found?.cards ?? {}).map(([card, { profile, calls, error }]) =>
+    h(
+      "tr",
+      { "data-key": `${name}/${card}` },
+      h("th", { scope: "row" }, name),
+      h("td", {}, `${card} x${found?.pool[card] ?? 0}`),
+      h("td", {}, `${Math.round(profile.prefillTokensPerS)} tokens/s`),
+      h("td", {}, `${(profile.tokenUs / 1_000).toFixed(2)} ms/token`),
+      h("td", {}, String(calls)),
+      h("td", {}, `${Math.round(error * 100)} %`),
+    ),
+  );
+}
+
+/**
+ * @param {import("../types.ts").RevisionView} revision
+ * @param {number} nowAt
+ */
+function alphaWords({ name, learnt: found }, nowAt) {
+  const choice = found?.alpha ?? null;
+  if (choice === null) return `${name}: alpha ${INITIAL_ALPHA}, where it begins.`;
+  const { alpha, version, previous, reason, at, window } = choice;
+  return (
+    `${name}: alpha ${alpha}, version ${version}, ${ago(nowAt - at)} (${reason}, ` +
+    `${window} workflows; ${previous} before).`
+  );
+}
