@@ -24,10 +24,10 @@ local id, holder, random, arrived_at, may_wait, exclude, details, now = unpack(A
 local ctx = begin(KEYS, now)
 if not ctx then return { 'unknown-revision' } end
 if not arrived_at then
-  local uid, address = acquire_plain(ctx, id, holder, random)
+  local uid, target = acquire_plain(ctx, id, holder, random)
   if uid then
     store_run(ctx)
-    return { 'leased', uid, address, ctx[NOW], ctx[NOW] }
+    return { 'leased', uid, target[ADDRESS], ctx[NOW], ctx[NOW] }
   end
 end
 return acquire(ctx, {

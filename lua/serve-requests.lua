@@ -11,15 +11,15 @@
 --   now          us, 0 for the server's time
 --   activatorId  text
 --   steps        repeated, at most 16
--- Reply: ok, then for each acquire what acquire-lease answers, one behind the other
---   | unknown-revision
+-- Reply: ok, time of the batch, then for each acquire, one behind the other, `uid address` of a plain
+--   lease that begins and arrived then, else what acquire-lease answers | unknown-revision
 -- Cost: O(steps * log n) for n targets or tickets, at most 16 steps
 -- Caller: activator, in place of single calls when several are due
 local now, activator_id = ARGV[1], ARGV[2]
 
 local ctx = begin(KEYS, now)
 if not ctx then return { 'unknown-revision' } end
-ctx[IS_BATCH], ctx[AHEAD] = true, 0
+ctx[IS_BATCH], ctx[AHEAD], ctx[NEW_LEASES] = true, 0, {}
 -- All requests are read at once, and the index is read ahead for the acquires to come.
 local ids, at = {}, 3
 while at < #ARGV do
@@ -34,18 +34,17 @@ while at < #ARGV do
   end
 end
 fetch_requests(ctx, ids)
-local reply, length = { 'ok' }, 1
+local reply, length = { 'ok', ctx[NOW] }, 2
 at = 3
 for i = 1, #ids do
   local id, step = ids[i], ARGV[at]
   ctx[BUDGET_LEFT] = MOST_TICKETS
   if step == 'acquire' or step == 'acquire-more' then
-    local random, uid, address = ARGV[at + 2], nil, nil
-    if step == 'acquire' then uid, address = acquire_plain(ctx, id, activator_id, random) end
+    local random, uid, target = ARGV[at + 2], nil, nil
+    if step == 'acquire' then uid, target = acquire_plain(ctx, id, activator_id, random) end
     if uid then
-      reply[length + 1], reply[length + 2], reply[length + 3] = 'leased', uid, address
-      reply[length + 4], reply[length + 5] = ctx[NOW], ctx[NOW]
-      length, at = length + 5, at + 3
+      length, at = length + 1, at + 3
+      reply[length] = uid .. ' ' .. target[ADDRESS]
     else
       local request = { id = id, holder = activator_id, random = random, exclude = '',
         may_wait = true, details = '' }

@@ -1,13 +1,7 @@
 --- @include "layout"
 --- @include "flush-index"
+--- @include "pack-target"
 --- @include "request-record"
-local function pack_target(target)
-  local record = pack_struct(TARGET_FORMAT, unpack(target, STATE, CAUSE))
-  local work, profile, kv_free = target[WORK] or 0, target[PROFILE], target[KV_FREE]
-  if work == 0 and not profile and not kv_free then return record end
-  return record .. pack_struct(WORK_FORMAT, work, profile or 65535, kv_free or -1)
-end
-
 local function flush_targets(ctx)
   local changed, cache, sets = ctx[CHANGED], ctx[TARGET_CACHE], {}
   if not changed[1] then return end
@@ -20,6 +14,11 @@ local function flush_targets(ctx)
 end
 
 local function flush_requests(ctx)
+  local leases = ctx[NEW_LEASES]
+  if leases and leases[1] then
+    call('HSET', ctx[KEY_LIST][REQUESTS], unpack(leases))
+    ctx[NEW_LEASES] = {}
+  end
   local written, cache, sets, gone = ctx[WRITTEN], ctx[REQUEST_CACHE], {}, {}
   if not written[1] then return end
   for _, id in ipairs(written) do

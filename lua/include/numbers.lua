@@ -13,7 +13,7 @@ local RUN_TAIL = '>BBdI4I4BBBd'
 local FIFO, URGENCY, PQ, EDF, OLDEST = 1, 2, 3, 4, 5
 local ORDERS = { fifo = 1, urgency = 2, pq = 3, edf_wf = 4, wfifo = 5 }
 
-local ROUND_ROBIN, RANDOM_CHOICE_2, SPEED_AWARE = 2, 4, 5
+local FIRST_AVAILABLE, ROUND_ROBIN, RANDOM_CHOICE_2, SPEED_AWARE = 1, 2, 4, 5
 local POLICIES = { ['first-available'] = 1, ['round-robin'] = 2, ['min-connections'] = 3,
   ['random-choice-2'] = 4, ['speed-aware'] = 5 }
 -- By what each policy has its index in order.

@@ -1,14 +1,18 @@
 --- @include "layout"
 --- @include "place-target"
--- Keeps a target to be stored with its place in the index when the step ends.
+-- Keeps a target to be stored when the step ends.
+local function keep_target(ctx, uid, target)
+  if target[IS_CHANGED] then return end
+  local changed = ctx[CHANGED]
+  changed[#changed + 1], target[IS_CHANGED], ctx[TARGET_CACHE][uid] = uid, true, target
+end
+
+-- The same with its place in the index.
 local function write_target(ctx, uid, target)
-  if not target[IS_CHANGED] then
-    local changed = ctx[CHANGED]
-    changed[#changed + 1], target[IS_CHANGED], ctx[TARGET_CACHE][uid] = uid, true, target
-  end
+  keep_target(ctx, uid, target)
   local place = place_in(INDEX_KINDS[ctx[POLICY]], target, ctx[PLACES])
   if place == target[PLACE] and ctx[FILLING] == 0 then return end
-  target[PLACE] = place
+  target[PLACE], ctx[SAME] = place, false
   if not target[IS_MOVED] then
     local moved = ctx[MOVED]
     moved[#moved + 1], target[IS_MOVED] = uid, true

@@ -38,13 +38,21 @@ export const serveRequests: Binding<RequestBatch, readonly (AcquireResult | unde
   },
   decode: (reply, { steps }) => {
     const isKnown = reply.status !== "unknown-revision";
-    let from = 1;
+    const now = isKnown ? reply.number(1) : 0;
+    let from = 2;
     return steps.map((step) => {
       if ("release" in step) return undefined;
       if (!isKnown) return { kind: "unknown-revision" };
+      const { leaseId } = step.acquire;
+      const [targetUid = "", address] = reply.text(from).split(" ");
+      if (address !== undefined) {
+        from += 1;
+        const lease = { leaseId, targetUid, address, arrivedAt: now, grantedAt: now };
+        return { kind: "leased", lease };
+      }
       const part = reply.part(from, ACQUIRE_REPLY_LENGTHS.get(reply.text(from)) ?? 1);
       from += part.length;
-      return decodeAcquire(part, step.acquire.leaseId);
+      return decodeAcquire(part, leaseId);
     });
   },
 };
