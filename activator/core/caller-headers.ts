@@ -23,6 +23,7 @@ import {
   TENANT_ALIAS_HEADERS,
   TENANT_ID_HEADER,
 } from "../../common/contracts/workflow-headers.ts";
+import { HeaderNames } from "../../common/header-names.ts";
 
 /** Empty text where the caller sent none. */
 export interface CallerHeaders {
@@ -52,7 +53,7 @@ export interface CallerHeaders {
   webhookFormat: string;
 }
 
-const FIELDS: ReadonlyMap<string, keyof CallerHeaders> = new Map<string, keyof CallerHeaders>([
+const FIELDS = new HeaderNames<keyof CallerHeaders>([
   ["accept", "accept"],
   ["content-type", "contentType"],
   ["user-agent", "userAgent"],
@@ -103,7 +104,7 @@ export function readCallerHeaders(headers: readonly string[]): CallerHeaders {
     webhookFormat: "",
   };
   for (let index = 0; index + 1 < headers.length; index += 2) {
-    const field = FIELDS.get((headers[index] ?? "").toLowerCase());
+    const field = FIELDS.get(headers[index] ?? "");
     if (field === undefined) continue;
     const value = headers[index + 1] ?? "";
     result[field] = result[field] === "" ? value : `${result[field]}, ${value}`;

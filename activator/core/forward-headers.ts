@@ -18,6 +18,7 @@ import {
   TARGET_UID_HEADER,
 } from "../../common/contracts/headers.ts";
 import { TENANT_ALIAS_HEADERS, TENANT_ID_HEADER } from "../../common/contracts/workflow-headers.ts";
+import { type HeaderNames, headerNames } from "../../common/header-names.ts";
 import type { CallerHeaders } from "./caller-headers.ts";
 import { findHeader, findHeaders } from "./caller-headers.ts";
 
@@ -46,20 +47,20 @@ const INGRESS_HEADERS = [
   "knative-serving-default-route",
 ];
 
-const DROPPED: Readonly<Record<Surroundings, ReadonlySet<string>>> = {
-  cluster: new Set([...HOP_BY_HOP_HEADERS, ...INTERNAL_HEADERS, ...REPLACED_HEADERS]),
-  local: new Set([
-    ...HOP_BY_HOP_HEADERS,
-    ...INTERNAL_HEADERS,
-    ...REPLACED_HEADERS,
-    ...INGRESS_HEADERS,
-  ]),
+type Names = HeaderNames<true>;
+
+const IN_CLUSTER = [...HOP_BY_HOP_HEADERS, ...INTERNAL_HEADERS, ...REPLACED_HEADERS];
+const IN_LOCAL = [...IN_CLUSTER, ...INGRESS_HEADERS];
+const HOP_BY_HOP = headerNames(HOP_BY_HOP_HEADERS);
+const DROPPED: Readonly<Record<Surroundings, Names>> = {
+  cluster: headerNames(IN_CLUSTER),
+  local: headerNames(IN_LOCAL),
 };
 
 const TENANT_HEADERS = [TENANT_ID_HEADER, ...TENANT_ALIAS_HEADERS];
-const DROPPED_WITH_TENANT: Readonly<Record<Surroundings, ReadonlySet<string>>> = {
-  cluster: new Set([...DROPPED.cluster, ...TENANT_HEADERS]),
-  local: new Set([...DROPPED.local, ...TENANT_HEADERS]),
+const DROPPED_WITH_TENANT: Readonly<Record<Surroundings, Names>> = {
+  cluster: headerNames([...IN_CLUSTER, ...TENANT_HEADERS]),
+  local: headerNames([...IN_LOCAL, ...TENANT_HEADERS]),
 };
 
 export interface RequestForwarding {
@@ -122,7 +123,7 @@ export function answerHeaders(headers: readonly string[], own: readonly string[]
   const result: string[] = [];
   const hasRequestId = findHeader(headers, REQUEST_ID_HEADER) !== "";
   copyHeaders(headers, result, {
-    dropped: HOP_BY_HOP_HEADERS,
+    dropped: HOP_BY_HOP,
     connection: findHeaders(headers, "connection").join(","),
   });
   for (let index = 0; index + 1 < own.length; index += 2) {
@@ -140,13 +141,13 @@ export function withHeader(
   value: string,
 ): readonly string[] {
   const result: string[] = [];
-  copyHeaders(headers, result, { dropped: new Set([name]), connection: "" });
+  copyHeaders(headers, result, { dropped: headerNames([name]), connection: "" });
   result.push(name, value);
   return result;
 }
 
 interface CopyRules {
-  readonly dropped: ReadonlySet<string>;
+  readonly dropped: Names;
   /** Value of `Connection`: names that end at this hop beside the usual ones. */
   readonly connection: string;
 }
@@ -155,10 +156,8 @@ function copyHeaders(from: readonly string[], into: string[], rules: CopyRules):
   const listed = listedNames(rules.connection);
   for (let index = 0; index + 1 < from.length; index += 2) {
     const name = from[index] ?? "";
-    const lower = name.toLowerCase();
-    if (!rules.dropped.has(lower) && listed?.has(lower) !== true) {
-      into.push(name, from[index + 1] ?? "");
-    }
+    if (rules.dropped.has(name) || listed?.has(name.toLowerCase()) === true) continue;
+    into.push(name, from[index + 1] ?? "");
   }
 }
 

@@ -71,19 +71,14 @@ export async function measureActivators(
   plan: ActivatorPlan,
   rounds: ActivatorRound[],
 ): Promise<void> {
-  const fleet = await openFleet(plan.upstreamPort);
-  try {
-    for (let turn = 0; turn < plan.rounds; turn += 1) {
-      console.error(`activators, round ${turn + 1} of ${plan.rounds}`);
-      const order = turn % 2 === 0 ? ACTIVATOR_PEERS : ACTIVATOR_PEERS.toReversed();
-      const peers = new Map<ActivatorPeer, readonly ActivatorResult[]>();
-      for (const name of order) peers.set(name, await playPeer(name, plan, fleet));
-      const processes = new Map<number, number>();
-      rounds.push({ peers, processes });
-      await playProcesses(plan, fleet, { isReversed: turn % 2 === 1, times: processes });
-    }
-  } finally {
-    await fleet.close();
+  for (let turn = 0; turn < plan.rounds; turn += 1) {
+    console.error(`activators, round ${turn + 1} of ${plan.rounds}`);
+    const order = turn % 2 === 0 ? ACTIVATOR_PEERS : ACTIVATOR_PEERS.toReversed();
+    const peers = new Map<ActivatorPeer, readonly ActivatorResult[]>();
+    const processes = new Map<number, number>();
+    rounds.push({ peers, processes });
+    for (const name of order) peers.set(name, await playPeer(name, plan));
+    await playProcesses(plan, { isReversed: turn % 2 === 1, times: processes });
   }
 }
 
@@ -139,14 +134,10 @@ async function occupy(store: RoutingStore): Promise<void> {
   await Promise.all(Array.from({ length: CALLS_AT_ONCE }, lane));
 }
 
-async function startPeer(
-  name: ActivatorPeer,
-  plan: ActivatorPlan,
-  fleet: Fleet,
-): Promise<Running | undefined> {
+async function startPeer(name: ActivatorPeer, plan: ActivatorPlan): Promise<Running | undefined> {
   switch (name) {
     case "ours":
-      return startOurs(fleet, 1);
+      return startOurs(plan, 1);
     case "stock":
       return startStock(plan, 10);
     case "stock-first":
@@ -156,7 +147,9 @@ async function startPeer(
   }
 }
 
-async function startOurs({ environment }: Fleet, count: number): Promise<Running> {
+/** With a store of its own: targets that nobody looked after for a while would be given up. */
+async function startOurs({ upstreamPort }: ActivatorPlan, count: number): Promise<Running> {
+  const { environment, close } = await openFleet(upstreamPort);
   const processes: Measured[] = [];
   for (let i = 0; i < count; i += 1) {
     const own = `127.0.0.1:${PORT + 1 + i}`;
@@ -182,6 +175,7 @@ async function startOurs({ environment }: Fleet, count: number): Promise<Running
     cpuMs: () => processes.reduce((sum, measured) => sum + measured.cpuMs(), 0),
     stop: async () => {
       for (const measured of processes) await measured.stop();
+      await close();
     },
   };
 }
@@ -216,9 +210,8 @@ async function startNginx({ tools, upstreamPort }: ActivatorPlan): Promise<Runni
 async function playPeer(
   name: ActivatorPeer,
   plan: ActivatorPlan,
-  fleet: Fleet,
 ): Promise<readonly ActivatorResult[]> {
-  const running = await startPeer(name, plan, fleet);
+  const running = await startPeer(name, plan);
   return running === undefined ? [] : play(plan, running);
 }
 
@@ -237,11 +230,10 @@ async function play(plan: ActivatorPlan, running: Running): Promise<readonly Act
 
 async function playProcesses(
   plan: ActivatorPlan,
-  fleet: Fleet,
   { isReversed, times }: { readonly isReversed: boolean; readonly times: Map<number, number> },
 ): Promise<void> {
   for (const count of isReversed ? PROCESS_COUNTS.toReversed() : PROCESS_COUNTS) {
-    const running = await startOurs(fleet, count);
+    const running = await startOurs(plan, count);
     try {
       await warmUp(plan, running, count);
       const { cpuUs } = await measure(plan, running, CONNECTIONS_PER_PROCESS * count);
