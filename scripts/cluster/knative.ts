@@ -44,6 +44,8 @@ function configure(objects: readonly Manifest[]): readonly Manifest[] {
       "config-deployment",
       { "registries-skipping-tag-resolving": "dev.local,ghcr.io", "progress-deadline": "600s" },
     ],
+    // On either system, so that first requests are measured without waiting for zero.
+    ["config-autoscaler", { "allow-zero-initial-scale": "true" }],
     ["config-network", { "ingress-class": GATEWAY.ingressClass }],
     ["config-domain", { [GATEWAY.domain]: "" }],
   ];
