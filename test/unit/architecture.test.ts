@@ -115,6 +115,13 @@ const RULES: readonly Rule[] = [
     why: "the cluster wiring",
   },
   {
+    files: "autoscaler/webhook",
+    may: ["autoscaler/", "common/", "foundation/"],
+    mayNot: ["autoscaler/main.ts", "autoscaler/controller.ts"],
+    npm: [],
+    why: "the webhook judges objects; it holds no store credential and decides no scale",
+  },
+  {
     files: "dashboard/",
     may: ["dashboard/", "common/", "foundation/", "store/"],
     npm: ["fastify", "@fastify/static"],
