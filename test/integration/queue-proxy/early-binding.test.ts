@@ -1,51 +1,14 @@
 /** Calls that wait in a pod: their order, what the engine has room for, handing back, measuring. */
 import http from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { formatCallNote } from "../../../common/contracts/call-note.ts";
 import { eventually } from "../../support/eventually.ts";
+import type { HandEngine } from "../../support/hand-engine.ts";
+import { startHandEngine } from "../../support/hand-engine.ts";
 import type { SidecarProcess } from "../../support/queue-proxy-process.ts";
 import { startSidecar } from "../../support/queue-proxy-process.ts";
 import type { PushReceiver } from "../../support/queue-proxy-receiver.ts";
 import { startPushReceiver } from "../../support/queue-proxy-receiver.ts";
-
-/** An engine whose calls end when the test says so. */
-interface HandEngine {
-  readonly port: number;
-  readonly started: string[];
-  finish(name: string, usage?: object): void;
-  stop(): Promise<void>;
-}
-
-const HEADERS_OF_OURS = ["pilotlight-order", "pilotlight-call", "pilotlight-tenant"];
-
-async function startEngine(): Promise<HandEngine> {
-  const open = new Map<string, http.ServerResponse>();
-  const started: string[] = [];
-  const server = http.createServer((request, response) => {
-    request.resume();
-    const name = (request.url ?? "").slice(1);
-    if (HEADERS_OF_OURS.some((header) => header in request.headers)) return response.destroy();
-    open.set(name, response);
-    started.push(name);
-    return undefined;
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    port: (server.address() as AddressInfo).port,
-    started,
-    finish: (name, usage) => {
-      const response = open.get(name);
-      open.delete(name);
-      response?.writeHead(200, { "content-type": "application/json" });
-      response?.end(JSON.stringify({ text: name, usage }));
-    },
-    stop: async () => {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
-  };
-}
 
 let engine: HandEngine;
 let receives: PushReceiver;
@@ -54,7 +17,7 @@ let sidecar: SidecarProcess;
 beforeEach(async () => {
   receives = await startPushReceiver();
   receives.answer = { reply: { localQueue: 4, starvationLimitMs: 60_000 } };
-  engine = await startEngine();
+  engine = await startHandEngine();
   sidecar = await startSidecar({
     userPort: engine.port,
     activators: [receives.endpoint],
