@@ -31,7 +31,7 @@ import type { EntranceCounters } from "./entrance.ts";
 import { Hold } from "./hold.ts";
 import { InternalTls } from "./internal-tls.ts";
 import { Keeper } from "./keeper.ts";
-import { renderCells, viewCells } from "./spills/cell-page.ts";
+import { cellRoutesOf, renderCells } from "./spills/cell-page.ts";
 import { renderMetrics } from "./metrics.ts";
 import type { Observing } from "./observing.ts";
 import type { PodIdentity } from "./pod-identity.ts";
@@ -333,7 +333,7 @@ function buildPushServer(
       activatorId: config.activatorName,
       unready: () => health.stopping,
       isDegraded: () => degraded.active,
-      cells: cells === undefined ? undefined : () => viewCells(cells),
+      cells: cells === undefined ? undefined : cellRoutesOf(cells),
     },
   });
 }

@@ -56,6 +56,7 @@ export class CellNode {
   readonly #clients = new Map<string, ControlClient>();
   readonly #touched = new Set<RevisionKey>();
   readonly #timers: NodeJS.Timeout[] = [];
+  readonly #books: BookKeeper;
 
   constructor(options: CellNodeOptions) {
     this.#options = options;
@@ -64,14 +65,14 @@ export class CellNode {
     this.certificates = new Certificates(options.certificates, logger);
     this.own = new OwnDigests({ store, calls, logger });
     this.feeds = new DigestFeeds({ own: this.own, directory: this.directory, now });
-    const books = new BookKeeper({
+    this.#books = new BookKeeper({
       calls,
       directory: this.directory,
       logger,
       reachable: () => this.#reachable(),
       askAll: (service) => this.#publish({ hear: service }),
     });
-    const control = new ControlServer({ feeds: this.feeds, books, now });
+    const control = new ControlServer({ feeds: this.feeds, books: this.#books, now });
     this.port = new PeerPort({
       certificates: this.certificates,
       directory: this.directory,
@@ -109,6 +110,14 @@ export class CellNode {
     this.directory.stop();
     this.certificates.stop();
     this.port.close();
+  }
+
+  /** Declares a cell lost, here and in the books of every cell that can be reached. */
+  async forget(cell: string): Promise<number> {
+    for (const [name, client] of this.#clients) {
+      if (name !== cell && client.isHeard) client.send({ kind: "forget", id: 0, cell });
+    }
+    return this.#books.forget(cell);
   }
 
   /** An activator of this cell changed something about a revision. */

@@ -9,6 +9,7 @@ import { COMPILE_CACHE } from "../local/defaults.ts";
 import { EXIT, ParsedOptions, parserOptions } from "./command.ts";
 import type { Command, CommandContext, ExitCode, Output } from "./command.ts";
 import { apply } from "./commands/apply.ts";
+import { cells } from "./commands/cells.ts";
 import { createCompletion } from "./commands/completion.ts";
 import { deleteCommand } from "./commands/delete.ts";
 import { demo } from "./commands/demo.ts";
@@ -43,6 +44,7 @@ const PLAIN: readonly Command[] = [
   simulate,
   plan,
   doctor,
+  cells,
   createCompletion(() => COMMANDS),
   version,
 ];

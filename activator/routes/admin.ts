@@ -12,6 +12,13 @@ import { BUCKETS_MS } from "../metrics.ts";
 import type { RevisionEntry } from "../revision-entry.ts";
 import type { Revisions } from "../revisions.ts";
 
+export interface CellRoutes {
+  /** What is known of other cells. */
+  readonly view: () => unknown;
+  /** Declares a cell lost; answers the pods that its shares allowed. */
+  readonly forget: (cell: string) => Promise<number>;
+}
+
 export interface AdminRouteOptions {
   readonly metricsPage: MetricsPage;
   readonly revisions: Revisions;
@@ -21,7 +28,7 @@ export interface AdminRouteOptions {
   /** The store is away; requests are served all the same. */
   readonly isDegraded: () => boolean;
   /** What is known of other cells; absent where there are none. */
-  readonly cells?: (() => unknown) | undefined;
+  readonly cells?: CellRoutes | undefined;
 }
 
 export async function adminRoutes(app: FastifyInstance, options: AdminRouteOptions): Promise<void> {
@@ -40,7 +47,7 @@ export async function adminRoutes(app: FastifyInstance, options: AdminRouteOptio
   });
 
   const { cells } = options;
-  if (cells !== undefined) app.get("/v1/cells", async () => cells());
+  if (cells !== undefined) cellRoutes(app, cells);
 
   app.get(FIGURES_PATH, async (): Promise<ActivatorFigures> => {
     const degraded = options.isDegraded();
@@ -78,4 +85,18 @@ function totalsOf({ key, metrics, tickets, leases, pods }: RevisionEntry): Revis
     // One entry for each of the phases.
     phases: Object.fromEntries(phases) as RevisionTotals["phases"],
   };
+}
+
+function cellRoutes(app: FastifyInstance, { view, forget }: CellRoutes): void {
+  app.get("/v1/cells", async () => view());
+
+  // Pods of tenants reach this port as well; whoever may forward a port to this process may ask.
+  app.post<{ Params: { name: string } }>("/v1/cells/:name/forget", async (request, reply) => {
+    if (!isLoopback(request.ip)) return reply.code(403).send({ reason: "forbidden" });
+    return { pods: await forget(request.params.name) };
+  });
+}
+
+function isLoopback(address: string): boolean {
+  return address === "::1" || /^(::ffff:)?127\./.test(address);
 }

@@ -2,6 +2,7 @@
 import { explainChoice } from "../../cells/core/choose-cell.ts";
 import type { ServiceDigest } from "../../cells/core/digest.ts";
 import type { ActivatorCells } from "../cells.ts";
+import type { CellRoutes } from "../routes/admin.ts";
 
 export interface CellView {
   readonly name: string;
@@ -64,6 +65,10 @@ export function viewCells({ node, desk }: ActivatorCells): CellsView {
     })),
     spills: desk.counters.all(),
   };
+}
+
+export function cellRoutesOf(cells: ActivatorCells): CellRoutes {
+  return { view: () => viewCells(cells), forget: (cell) => cells.node.forget(cell) };
 }
 
 export function renderCells({ node, desk }: ActivatorCells): string {

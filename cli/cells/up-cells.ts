@@ -6,7 +6,10 @@ import { EXIT } from "../command.ts";
 import { formatColumns } from "../table.ts";
 import { parseCells } from "./cell-option.ts";
 
-export async function upCells(context: CommandContext, port: number | undefined): Promise<ExitCode> {
+export async function upCells(
+  context: CommandContext,
+  port: number | undefined,
+): Promise<ExitCode> {
   const { positionals, options, out } = context;
   const cells = parseCells(options.text("cells") ?? "");
   const { promise: asked, resolve } = Promise.withResolvers<void>();

@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { readCellConfig } from "../../../activator/cell-config.ts";
 import { readActivatorConfig } from "../../../activator/config.ts";
 import { readAutoscalerConfig } from "../../../autoscaler/config.ts";
 import { readClusterDefaults } from "../../../autoscaler/core/settings/config-maps.ts";
@@ -190,3 +191,11 @@ function sourcesIn(folder: string): string[] {
     .filter((name) => /\.(ts|mjs)$/.test(name))
     .map((name) => readFileSync(join(ROOT, folder, name), "utf8"));
 }
+
+describe("docs/reference/configuration.md: cells", () => {
+  it("lists exactly the variables that are read", () => {
+    const read = asked(readCellConfig, {}).filter((name) => name !== "PILOTLIGHT_RUN_FOLDER");
+    const documented = rowsOf(page, "Cells").map(([name = ""]) => name);
+    expect(sorted(documented)).toEqual(sorted(read));
+  });
+});

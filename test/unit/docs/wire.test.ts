@@ -106,6 +106,7 @@ describe("docs/reference/wire.md: messages and files", () => {
       `${keys.assignPrefix}ACTIVATOR`,
       keys.wakeChannel,
       keys.configChannel,
+      keys.cellsChannel,
     ]);
     const section = sectionOf(page, "Messages through Valkey");
     expect(section).toContain(`\`${keys.one("namespace/name", "meta").replace("meta", "NAME")}\``);

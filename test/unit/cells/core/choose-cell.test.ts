@@ -206,23 +206,27 @@ describe("any snapshot", () => {
     );
 
   it("never leads outside the regions, to a silent cell, to a refusal, or past a warm slot", () => {
-    for (let round = 0; round < 5_000; round += 1) {
+    const wrong: CellOffer[][] = [];
+    for (let round = 0; round < 2_000; round += 1) {
       const cells = any();
       const choice = ask(cells, { dice: [random(), random()] });
       const chosen = cells.find(({ name }) => name === choice.cell);
       const usable = cells.filter(
         (cell) => cell.isAllowed && !cell.isTried && cell.ageMs <= MAX_DIGEST_AGE_MS,
       );
-      expect(chosen === undefined || usable.includes(chosen)).toBe(true);
-      if (usable.some(({ warm }) => warm > 0)) expect(choice.expects).toBe("warm");
-      if (choice.expects === "warm") expect(chosen?.warm).toBeGreaterThan(0);
+      const isWarmSomewhere = usable.some(({ warm }) => warm > 0);
       const hereIsWarm = usable.some(({ isHere, warm }) => isHere && warm > 0);
-      if (hereIsWarm) expect(choice.isHere).toBe(true);
-      expect(choice.verdicts.filter(({ reason }) => reason === "chosen")).toHaveLength(
-        choice.cell === null ? 0 : 1,
-      );
-      expect(choice.verdicts).toHaveLength(cells.length);
+      const isRight =
+        (chosen === undefined || usable.includes(chosen)) &&
+        (!isWarmSomewhere || choice.expects === "warm") &&
+        (choice.expects !== "warm" || (chosen?.warm ?? 0) > 0) &&
+        (!hereIsWarm || choice.isHere) &&
+        choice.verdicts.length === cells.length &&
+        choice.verdicts.filter(({ reason }) => reason === "chosen").length ===
+          (choice.cell === null ? 0 : 1);
+      if (!isRight) wrong.push(cells);
     }
+    expect(wrong).toEqual([]);
   });
 
   it("imports nothing", () => {
