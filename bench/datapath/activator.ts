@@ -149,7 +149,7 @@ async function startPeer(name: ActivatorPeer, plan: ActivatorPlan): Promise<Runn
 
 /** With a store of its own: targets that nobody looked after for a while would be given up. */
 async function startOurs({ upstreamPort }: ActivatorPlan, count: number): Promise<Running> {
-  const { environment, close } = await openFleet(upstreamPort);
+  const fleet = await openFleet(upstreamPort);
   const processes: Measured[] = [];
   for (let i = 0; i < count; i += 1) {
     const own = `127.0.0.1:${PORT + 1 + i}`;
@@ -158,7 +158,7 @@ async function startOurs({ upstreamPort }: ActivatorPlan, count: number): Promis
         command: process.execPath,
         args: [new URL("../../activator/main.ts", import.meta.url).pathname],
         env: {
-          ...environment,
+          ...fleet.environment,
           PILOTLIGHT_ACTIVATOR_ID: `bench-${i}`,
           PILOTLIGHT_LISTEN: own,
           PILOTLIGHT_SHARED_LISTEN: `127.0.0.1:${PORT}`,
@@ -175,7 +175,7 @@ async function startOurs({ upstreamPort }: ActivatorPlan, count: number): Promis
     cpuMs: () => processes.reduce((sum, measured) => sum + measured.cpuMs(), 0),
     stop: async () => {
       for (const measured of processes) await measured.stop();
-      await close();
+      await fleet.close();
     },
   };
 }

@@ -85,8 +85,9 @@ const PLANS: Readonly<Record<ServiceName, ServicePlan>> = {
     pods: 0,
   },
   empty: { config: {}, env: {}, container: "http1", pods: 0 },
+  // Longer than it loads, in both forms of the proof.
   loading: {
-    config: {},
+    config: { activationTimeoutMs: 120_000 },
     env: {},
     container: "loading",
     pods: 0,
