@@ -304,6 +304,7 @@ function dispatchOptions({
 }
 
 interface Shown {
+  readonly ranking: RankingParts | null;
   readonly revisions: Revisions;
   readonly intake: PushIntake;
   readonly degraded: DegradedMode;
@@ -323,6 +324,7 @@ function buildPushServer(
   metricsPage.addCollector(() => renderEntranceMetrics(entrance));
   metricsPage.addCollector(() => renderPushMetrics(counters, intake.pods));
   metricsPage.addCollector(() => renderDegraded(degraded));
+  metricsPage.addCollector(() => shown.ranking?.log.render() ?? "");
   const { cells } = options;
   if (cells !== undefined) metricsPage.addCollector(() => renderCells(cells));
   return createPushServer({

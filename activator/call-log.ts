@@ -30,6 +30,17 @@ export class CallLog {
     return this.#dropped;
   }
 
+  /** Text of its metric. */
+  render(): string {
+    const series = "pilotlight_call_log_dropped_total";
+    return [
+      `# HELP ${series} Ended calls and samples that found no way into the call log.`,
+      `# TYPE ${series} counter`,
+      `${series} ${this.#dropped}`,
+      "",
+    ].join("\n");
+  }
+
   add(revision: RevisionKey, entry: LogEntry): void {
     const waiting = this.#waiting.get(revision) ?? [];
     this.#waiting.set(revision, waiting);

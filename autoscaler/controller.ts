@@ -212,6 +212,12 @@ class Controller implements Autoscaler {
     if (this.learner === null || !this.#mayAct()) return;
     const learnt = [...this.#memories.values()].flatMap((memory) => rankedRevision(memory));
     await this.learner.tick(learnt);
+    for (const { key } of learnt) {
+      const memory = this.#memories.get(key);
+      const cards = Object.values(this.learner.knowledgeOf(key)?.cards ?? {});
+      const errors = cards.map(({ error }) => error);
+      if (memory !== undefined && errors.length > 0) memory.estimateError = Math.max(...errors);
+    }
   }
 
   /** A revision at zero without demand is woken by its next request; ticks only make sure. */

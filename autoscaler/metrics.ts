@@ -35,6 +35,12 @@ export const REVISION_GAUGES: readonly GaugeRow[] = [
   gauge("waiting_requests", "Requests that wait for a slot", (it) =>
     finite(it.explanation?.waiting),
   ),
+  gauge("alpha", "Weight of speed against balance", (it) => it.alpha),
+  gauge(
+    "estimate_error_ratio",
+    "Error of the expected times of calls, worst card",
+    (it) => it.estimateError,
+  ),
   gauge("panicking", "1 while the stock algorithm is in panic", (it) => panicking(it)),
   gauge("active", "Condition Active: 1 True, 0 False, -1 Unknown", (it) => active(it.conditions)),
   gauge("start_failed", "1 while starts are given up", (it) => (it.failure === null ? 0 : 1)),

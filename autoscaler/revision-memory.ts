@@ -54,6 +54,8 @@ export interface RevisionMemory {
   lastFailureAtMs: number;
   /** What the tuner chose; undefined before its first choice. */
   tunedAlpha: number | undefined;
+  /** Mean relative error of estimates on the worst card; null before any call. */
+  estimateError: number | null;
   clockSkewMs: number;
   podTime: PodTime;
   reconciledAtMs: number;
@@ -96,6 +98,7 @@ export async function loadMemory(store: RoutingStore, key: RevisionKey): Promise
     cards: {},
     lastFailureAtMs: 0,
     tunedAlpha: undefined,
+    estimateError: null,
     clockSkewMs: 0,
     podTime: NO_POD_TIME,
     reconciledAtMs: Number.NEGATIVE_INFINITY,

@@ -1,5 +1,6 @@
 /** The autoscaler as the dashboard, the metrics page and `explain` read it; a copy, never live. */
 import type { ActivationFailure, RevisionKey } from "../common/contracts/routing.ts";
+import { INITIAL_ALPHA } from "../common/hexgen/alpha.ts";
 import type { Condition } from "./core/condition-types.ts";
 import type { Explanation } from "./core/decision.ts";
 import type { PodTime } from "./core/pod-time.ts";
@@ -17,6 +18,9 @@ export interface RevisionScaling {
   readonly desiredScale: number;
   readonly readyPods: number;
   readonly livePods: number;
+  /** Weight of speed in force, and the error of estimates on the worst card; null: not ranked. */
+  readonly alpha: number | null;
+  readonly estimateError: number | null;
   readonly failure: ActivationFailure | null;
   readonly conditions: readonly Condition[];
   readonly explanation: Explanation | null;
@@ -64,6 +68,8 @@ function revisionView(memory: RevisionMemory): RevisionScaling {
     desiredScale: memory.status?.desiredScale ?? -1,
     readyPods: memory.readyPods,
     livePods: memory.livePods,
+    alpha: memory.config?.policy === "speed-aware" ? (memory.config.alpha ?? INITIAL_ALPHA) : null,
+    estimateError: memory.estimateError,
     failure: memory.state.failure,
     conditions: memory.state.conditions,
     explanation: memory.decision?.explanation ?? null,

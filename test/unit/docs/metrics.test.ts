@@ -77,6 +77,7 @@ describe("docs/reference/metrics.md: activator", () => {
       config: readActivatorConfig(env),
       store: handle.store,
       subscriber: handle.subscriber,
+      ranking: { workflows: handle.workflows, knowledge: handle.knowledge },
       identity: createLocalIdentity(folder, "secret"),
       nameRevision: () => () => ({ kind: "unknown", message: "" }),
       clock: systemClock,
