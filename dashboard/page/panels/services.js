@@ -74,7 +74,7 @@ function row(service, state) {
       h("span", { class: (waiting ?? 0) > 0 ? "number hot" : "number" }, figure(waiting)),
     ),
     cell("Errors", errors(revisions)),
-    cell("Ready / wanted", h("span", { class: "number" }, `${figure(ready)} / ${wanted}`)),
+    cell("Ready", h("span", { class: "number" }, `${figure(ready)} / ${wanted}`)),
     h(
       "td",
       { class: "spark-cell" },
