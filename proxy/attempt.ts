@@ -88,11 +88,15 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
     return this.#status !== 0;
   }
 
+  get bodyStarted(): boolean {
+    return this.#isBodyStarted;
+  }
+
   cancel(): void {
     if (this.#isEnded) return;
-    const { began } = this;
+    const { began, bodyStarted } = this;
     this.#dropUpstream();
-    this.#finish({ kind: "cancelled", began });
+    this.#finish({ kind: "cancelled", began, bodyStarted });
     if (began) this.#cutClient(CLOSE_POD_LOST);
   }
 

@@ -142,6 +142,8 @@ export interface AttemptLimits {
 export interface RunningAttempt {
   /** Ends the attempt now with kind `cancelled`; upstream sees its connection close. */
   cancel(): void;
+  /** The body was let go, its end with it. */
+  readonly bodyStarted?: boolean;
   /** Body bytes so far; final in `onEnd`. */
   readonly bytesUp: number;
   readonly bytesDown: number;
@@ -175,7 +177,7 @@ export type AttemptEnd =
   | { readonly kind: "limit"; readonly limit: "start" | "idle" | "total"; readonly began: boolean }
   /** The client went away; upstream was closed. */
   | { readonly kind: "client-gone"; readonly status: number }
-  | { readonly kind: "cancelled"; readonly began: boolean };
+  | { readonly kind: "cancelled"; readonly began: boolean; readonly bodyStarted?: boolean };
 
 /** `safe`: Node's server and parser; `raw`: our own over bare sockets, faster and no less strict. */
 export const FRONT_FORMS = ["safe", "raw"] as const;

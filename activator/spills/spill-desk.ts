@@ -169,11 +169,11 @@ export class SpillDesk {
     const { node, now } = this.#options;
     const ages = new Map(node.snapshot.health(now()).map(({ cell, ageMs }) => [cell, ageMs]));
     for (const spill of this.#running) {
-      const { cell, hop } = spill.plan;
+      const { cell } = spill.plan;
       const isLost = !node.snapshot.isFresh(cell.name, now());
       if (!isLost || !spill.isUnanswered) continue;
       const isGone = (ages.get(cell.name) ?? Number.POSITIVE_INFINITY) > GIVEN_UP_MS;
-      if (hop.spill === "wait" || isGone) spill.abandon();
+      if (spill.isHeldBack || isGone) spill.abandon();
     }
   }
 

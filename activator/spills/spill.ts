@@ -60,6 +60,11 @@ export class Spill {
     this.#request = request;
   }
 
+  /** Its end is still here: the other cell has handed it to nobody. */
+  get isHeldBack(): boolean {
+    return this.#isHeldBack && this.#running?.bodyStarted !== true;
+  }
+
   /** Nothing of an answer came yet, so that a lost cell can still be left. */
   get isUnanswered(): boolean {
     return !this.#answered;

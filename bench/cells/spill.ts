@@ -8,6 +8,7 @@ import { median } from "../routing/statistics.ts";
 
 const ROUNDS = 400;
 const WARM_UP = 40;
+const CAPACITY = 50;
 
 export interface SpillCost {
   readonly directMs: number;
@@ -17,9 +18,12 @@ export interface SpillCost {
 }
 
 export async function measureSpill(server: ValkeyServer): Promise<SpillCost> {
-  const rig = await new CellRig(server, { names: ["eu", "us"] }).start();
+  const rig = await new CellRig(server, {
+    names: ["eu", "us"],
+    config: { containerConcurrency: CAPACITY },
+  }).start();
   try {
-    await rig.pod("us", 50);
+    await rig.pod("us", CAPACITY);
     await rig.heard("eu", "us", ({ services }) => (services[0]?.offered ?? 0) > 1);
     const agent = new Agent({ keepAlive: true });
     const direct: number[] = [];
