@@ -2,7 +2,7 @@
  * `npm run test:cluster`: the proof on a real Kubernetes with a real Knative, stock and Pilotlight
  * side by side in the same rig. Ends with `N passed, N failed`.
  *
- *   npm run test:cluster -- [--json FILE] [--only WORDS] [--full]
+ *   npm run test:cluster -- [--json FILE] [--only WORDS] [--full] [--conformance]
  *     [--use-running [--no-images]] [--keep]
  */
 import { parseArgs } from "node:util";
@@ -21,6 +21,8 @@ import { EXPERIMENTS } from "./experiments.ts";
 import type { Experiment, Outcome } from "./measure/measure.ts";
 import { closeConnections } from "./rig/client.ts";
 import type { System } from "./rig/system.ts";
+import { SUITES, prepareConformance, runSuite, worseThan } from "./steps/conformance.ts";
+import type { SuiteResult } from "./steps/conformance.ts";
 import type { Step } from "./steps/step.ts";
 import { stockSteps } from "./steps/stock.ts";
 import { proofSteps, swapSteps, wayBackSteps } from "./steps/swap.ts";
@@ -35,12 +37,15 @@ const { values } = parseArgs({
     "no-images": { type: "boolean", default: false },
     keep: { type: "boolean", default: false },
     full: { type: "boolean", default: false },
+    /** Knative's own conformance suites as well, on both systems: half an hour more. */
+    conformance: { type: "boolean", default: false },
   },
 });
 
 const report = new ReportBuilder("test:cluster");
 const progress = new Progress();
 const outcomes: Record<System, Map<string, Outcome>> = { stock: new Map(), pilotlight: new Map() };
+const conformance: Record<System, SuiteResult[]> = { stock: [], pilotlight: [] };
 const counts = { passed: 0, failed: 0 };
 
 const missing = await missingCapabilities();
@@ -90,9 +95,11 @@ async function start(): Promise<void> {
 async function everything(): Promise<void> {
   for (const one of stockSteps) await step(one);
   await measure("stock");
+  await conform("stock");
   await step({ name: "our images are built from the repository's Dockerfile", run: images });
   for (const one of [...swapSteps, ...proofSteps]) await step(one);
   await measure("pilotlight");
+  await conform("pilotlight");
   for (const one of wayBackSteps) await step(one);
   // Chosen parts are for looking at; the bars hold for the whole.
   if (values.only === undefined) addRows(report, outcomes);
@@ -110,6 +117,32 @@ async function measure(system: System): Promise<void> {
       run: () => experimentOn(system, experiment),
     });
   }
+}
+
+/** Knative's own suites: what passes on stock has to pass on ours. */
+async function conform(system: System): Promise<void> {
+  if (!values.conformance) return;
+  await step({
+    name: `${system}: the conformance suites are ready`,
+    run: () => prepareConformance(progress),
+  });
+  for (const suite of SUITES) {
+    await step({
+      name: `${system}: conformance ${suite}`,
+      run: () => runConformance(system, suite),
+    });
+  }
+}
+
+async function runConformance(system: System, suite: (typeof SUITES)[number]): Promise<string> {
+  const results = await runSuite(suite);
+  conformance[system].push(...results);
+  for (const one of results) report.addToTable("conformance", { system, ...one });
+  const worse = system === "stock" ? [] : worseThan(conformance.stock, results);
+  if (worse.length > 0) throw new Error(`passed on stock, failed on ours: ${worse.join(", ")}`);
+  const failed = results.filter(({ verdict }) => verdict === "fail").map(({ test }) => test);
+  const passed = results.filter(({ verdict }) => verdict === "pass").length;
+  return `${passed} of ${results.length} passed${failed.length === 0 ? "" : `; failed: ${failed.join(", ")}`}`;
 }
 
 async function experimentOn(system: System, experiment: Experiment): Promise<string> {

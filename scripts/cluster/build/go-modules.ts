@@ -27,13 +27,25 @@ export async function ensureGoTool(tool: GoTool, progress: Progress): Promise<st
   const missing = tool.groups.filter((group) =>
     programsOf(tool, group).some((name) => !existsSync(join(folder, name))),
   );
-  if (missing.length === 0) return folder;
+  const suites = Object.entries(tool.suites ?? {}).filter(
+    ([name]) => !existsSync(join(folder, name)),
+  );
+  if (missing.length + suites.length === 0) return folder;
   await requireGo();
   mkdirSync(folder, { recursive: true });
   removeOlder(tool);
   for (const group of missing) {
     const names = programsOf(tool, group).join(", ");
     await progress.step(`Building ${tool.title}: ${names}`, () => build(tool, group, progress));
+  }
+  for (const [name, path] of suites) {
+    await progress.step(`Building ${tool.title}: ${name}`, () => {
+      return compile(
+        tool,
+        ["test", "-c", "-tags", "e2e", "-o", join(folder, name), path],
+        progress,
+      );
+    });
   }
   return folder;
 }
@@ -43,25 +55,29 @@ async function build(tool: GoTool, group: readonly string[], progress: Progress)
   const half = join(folder, "..", "half");
   rmSync(half, { recursive: true, force: true });
   mkdirSync(half, { recursive: true });
-  let packages = 0;
-  await run(
-    "go",
-    ["build", "-v", "-p", String(PARALLEL), "-mod=readonly", "-trimpath", "-ldflags", tool.ldflags]
-      .concat("-o", `${half}/`)
-      .concat(group),
-    {
-      cwd: join(TOOLS, tool.folder),
-      env: { CGO_ENABLED: "0", GOFLAGS: "" },
-      nice: true,
-      onLine: (line) => {
-        if (!/^(\S+\/)+\S+$/.test(line)) return;
-        packages += 1;
-        progress.detail(`${packages} packages compiled`);
-      },
-    },
-  );
+  await compile(tool, ["build", "-o", `${half}/`, ...group], progress);
   for (const name of readdirSync(half)) renameSync(join(half, name), join(folder, name));
   rmSync(half, { recursive: true });
+}
+
+/** Runs one command of the compiler with the options that all builds share. */
+async function compile(
+  tool: GoTool,
+  [command = "", ...args]: readonly string[],
+  progress: Progress,
+): Promise<void> {
+  let packages = 0;
+  const shared = ["-v", "-p", String(PARALLEL), "-mod=readonly", "-trimpath"];
+  await run("go", [command, ...shared, "-ldflags", tool.ldflags, ...args], {
+    cwd: join(TOOLS, tool.folder),
+    env: { CGO_ENABLED: "0", GOFLAGS: "" },
+    nice: true,
+    onLine: (line) => {
+      if (!/^(\S+\/)+\S+$/.test(line)) return;
+      packages += 1;
+      progress.detail(`${packages} packages compiled`);
+    },
+  });
 }
 
 /** Where the module that a wrapper requires lies, with the manifests that it carries. */

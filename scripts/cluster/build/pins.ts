@@ -34,10 +34,25 @@ export interface GoTool {
   readonly groups: readonly (readonly string[])[];
   readonly ldflags: string;
   readonly title: string;
+  /** Packages whose tests become programs of their own, under these names. */
+  readonly suites?: Readonly<Record<string, string>>;
 }
 
 const serving = (names: readonly string[]): readonly string[] =>
   names.map((name) => `knative.dev/serving/cmd/${name}`);
+
+/** The servers that the conformance suites deploy. */
+const testImages = [
+  "failing",
+  "helloworld",
+  "hellovolume",
+  "pizzaplanetv1",
+  "pizzaplanetv2",
+  "readiness",
+  "runtime",
+  "singlethreaded",
+  "timeout",
+].map((name) => `knative.dev/serving/test/test_images/${name}`);
 
 export const GO_TOOLS = {
   kubernetes: {
@@ -65,6 +80,16 @@ export const GO_TOOLS = {
     folder: "support",
     title: "pause container and test server",
     groups: [["./pause", "./workload"]],
+    ldflags: "-s -w",
+  },
+  conformance: {
+    folder: "conformance",
+    title: "Knative's conformance suites",
+    groups: [testImages],
+    suites: {
+      "runtime.test": "knative.dev/serving/test/conformance/runtime",
+      "api.test": "knative.dev/serving/test/conformance/api/v1",
+    },
     ldflags: "-s -w",
   },
 } as const satisfies Record<string, GoTool>;
