@@ -14,10 +14,10 @@ end
 
 -- Puts the targets that moved in this step where they stand now, before the index is read again.
 local function flush_index(ctx)
-  if not ctx[MOVED][1] then return end
+  if not ctx[MOVED] then return end
   move_in(ctx, ctx[INDEX], INDEX_KINDS[ctx[POLICY]], ctx[PLACES])
   if ctx[FILLING] > 0 then
     move_in(ctx, INDEX_A + INDEX_B - ctx[INDEX], INDEX_KINDS[ctx[FILLING]], ctx.next_places or 0)
   end
-  ctx[MOVED], ctx[FRONT], ctx[LOWEST], ctx.total = {}, false, false, nil
+  ctx[MOVED], ctx[FRONT], ctx[LOWEST], ctx.total = false, false, false, nil
 end

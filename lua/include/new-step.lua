@@ -14,7 +14,7 @@ end
 -- A step of a revision that begins at a time, from the record of the last one.
 local function new_step(keys, run)
   return {
-    keys, {}, {}, {}, {}, {}, INDEX_A, 0, FIFO, false, MOST_TICKETS, false,
+    keys, {}, false, false, {}, false, INDEX_A, 0, FIFO, false, MOST_TICKETS, false,
     false, false, false, false, false, 1, false, false, false, false, false,
     unpack_struct(RUN_FORMAT, run),
   }

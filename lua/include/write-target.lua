@@ -3,8 +3,9 @@
 -- Keeps a target to be stored when the step ends.
 local function keep_target(ctx, uid, target)
   if target[IS_CHANGED] then return end
-  local changed = ctx[CHANGED]
-  changed[#changed + 1], target[IS_CHANGED], ctx[TARGET_CACHE][uid] = uid, true, target
+  local changed = ctx[CHANGED] or {}
+  ctx[CHANGED], ctx[TARGET_CACHE][uid] = changed, target
+  changed[#changed + 1], target[IS_CHANGED] = uid, true
 end
 
 -- The same with its place in the index.
@@ -14,8 +15,8 @@ local function write_target(ctx, uid, target)
   if place == target[PLACE] and ctx[FILLING] == 0 then return end
   target[PLACE], ctx[SAME] = place, false
   if not target[IS_MOVED] then
-    local moved = ctx[MOVED]
-    moved[#moved + 1], target[IS_MOVED] = uid, true
+    local moved = ctx[MOVED] or {}
+    ctx[MOVED], moved[#moved + 1], target[IS_MOVED] = moved, uid, true
   end
   -- What was read ahead of the index holds only before this one.
   if place and place < (ctx[LOWEST] or math.huge) then ctx[LOWEST] = place end
