@@ -197,8 +197,8 @@ describe("workflow scripts", () => {
         const stage = pick(STAGES);
         const remaining = random() < 0.15 ? expected(3) : undefined;
         const known = model.calls.get(callId);
-      // It arrives with its first call.
-      if (model.stageIndex < 0) model = createWorkflow(nowUs, sloUs, template);
+        // It arrives with its first call.
+        if (model.stageIndex < 0) model = createWorkflow(nowUs, sloUs, template);
         const opened = openCall(model, {
           callId,
           stage,
