@@ -10,7 +10,7 @@ import type { RevisionConfig } from "../common/contracts/routing.ts";
 import { REASON_HEADER } from "../common/contracts/headers.ts";
 import type { WireReasonName } from "../common/contracts/wire-reasons.ts";
 import type { Attempt, AttemptEnd, RequestHead, ResponseHead } from "../proxy/types.ts";
-import type { CallDetails, Lease } from "../store/types.ts";
+import type { Lease } from "../store/types.ts";
 import { planAttempt } from "./attempt-plan.ts";
 import { CallRank } from "./call-rank.ts";
 import { findHeader } from "./core/caller-headers.ts";
@@ -28,7 +28,8 @@ import type { DispatchRequest } from "./dispatch-request.ts";
 import { noteColdStart, requestFacts } from "./dispatch-request.ts";
 import { answerOf, countFailure } from "./dispatch-words.ts";
 import { watchAnswer } from "./follower.ts";
-import { CellCall, NO_CELLS } from "./spills/cell-call.ts";
+import type { CellCall } from "./spills/cell-call.ts";
+import { cellCallOf } from "./spills/cell-call.ts";
 import { clockOf } from "./spills/request-clock.ts";
 import type { Refusal, Ticket, TicketHolder } from "./ticket.ts";
 
@@ -45,7 +46,7 @@ export class Dispatch implements TicketHolder {
   readonly #forwarded: readonly string[];
   readonly #clock: WaitClock;
   readonly #timer: RequestTimer;
-  readonly #rank: CallRank;
+  readonly rank: CallRank;
   readonly #cells: CellCall;
   #ticket: Ticket | undefined;
   #lease: Lease | undefined;
@@ -68,10 +69,9 @@ export class Dispatch implements TicketHolder {
     this.#request = request;
     this.#clock = clockOf(request, request.hop);
     this.#timer = new RequestTimer(request.receivedAt);
-    this.#rank = new CallRank(parts.desk);
+    this.rank = new CallRank(parts.desk);
     const { head = request.exchange.head, hop, entry } = request;
-    const hasCells = parts.spills !== undefined || hop !== undefined;
-    this.#cells = hasCells ? new CellCall(parts.spills, hop, entry) : NO_CELLS;
+    this.#cells = cellCallOf(parts.spills, hop, entry);
     this.#head = head;
     this.#forwarded = forwardedHeaders(head.headers, {
       surroundings: parts.surroundings,
@@ -84,11 +84,6 @@ export class Dispatch implements TicketHolder {
     });
   }
 
-  /** How the store ranks and weighs it; fixed from its first acquire on. */
-  get call(): CallDetails | undefined {
-    return this.#rank.details;
-  }
-
   begin(): void {
     this.#parts.stockObserver?.arrived(this.#request.entry.key);
     this.#request.exchange.onClientGone(() => this.#clientGone());
@@ -97,7 +92,7 @@ export class Dispatch implements TicketHolder {
 
   admit(config: RevisionConfig): Refusal | null | Promise<Refusal | null> {
     const rank = (): null | Promise<null> =>
-      this.#rank.prepare({ ...this.#request, head: this.#head, config });
+      this.rank.prepare({ ...this.#request, head: this.#head, config });
     const checked = this.#cells.check(config) ?? this.#check(config);
     if (checked instanceof Promise) return checked.then((refusal) => refusal ?? rank());
     return checked ?? rank();
@@ -108,10 +103,6 @@ export class Dispatch implements TicketHolder {
     if (config.auth !== "jwt" || isLetIn) return null;
     const authorization = findHeader(this.#request.exchange.head.headers, "authorization");
     return this.#parts.callerAuth.check(authorization, `${config.namespace}/${config.service}`);
-  }
-
-  rejectAfterMs(arrivedAtUs: number): number {
-    return this.#rank.rejectAfterMs(arrivedAtUs);
   }
 
   granted(lease: Lease): void {
@@ -220,7 +211,7 @@ export class Dispatch implements TicketHolder {
     const sent = attemptHeaders(this.#forwarded, lease, run?.limitMs);
     return {
       ...planAttempt(lease.address, this.#head, facts),
-      headers: this.#rank.attemptHeaders(sent, lease),
+      headers: this.rank.attemptHeaders(sent, lease),
       onConnected: () => this.#timer.connected(clock.now()),
       onResponse: (response) => this.#respond(response),
       onEnd: (end) => this.#attemptEnded(lease, end),
@@ -311,8 +302,7 @@ export class Dispatch implements TicketHolder {
   #answer(found: WireReasonName, refusal?: Refusal): void {
     const { exchange, entry } = this.#request;
     const reason = this.#cells.reasonFor(found);
-    const { phase } = this.#clock;
-    const words = { reason, refusal, phase, headers: this.#ownHeaders() };
+    const words = { reason, refusal, phase: this.#clock.phase, headers: this.#ownHeaders() };
     const answer = answerOf(this.#request, words);
     if (exchange.pristine) exchange.answer(answer);
     else exchange.cut();
@@ -326,7 +316,7 @@ export class Dispatch implements TicketHolder {
     const wantsDebug = this.#parts.allowDebug && caller.debug.toLowerCase() === "true";
     const pod = this.#lease?.targetUid ?? "";
     return ownHeaders({
-      more: this.#rank.answerHeaders(wantsDebug, this.#timer),
+      more: this.rank.answerHeaders(wantsDebug, this.#timer),
       choice: this.#cells.timing,
       requestId,
       cold: this.#cold,
@@ -346,7 +336,7 @@ export class Dispatch implements TicketHolder {
     const { clock, upgraded, stockObserver } = this.#parts;
     stockObserver?.left(entry.key);
     upgraded.delete(exchange);
-    this.#rank.ended(status, this.#timer, clock.now());
+    this.rank.ended(status, this.#timer, clock.now());
     const end = { status, cancelled, cold: this.#cold, endedAt: clock.now() };
     accountRequest(entry.metrics, this.#timer, end);
     this.#request.observer?.ended(this.#timer, end);

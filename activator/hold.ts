@@ -133,7 +133,7 @@ export class Hold {
     const { store, activatorId, random, degraded } = this.#options;
     if (degraded.has(ticket.entry)) return this.#sendLocally(ticket);
     ticket.state = "asking";
-    const { call } = ticket.holder;
+    const call = ticket.holder.rank?.details;
     store
       .acquireLease({
         revision: ticket.entry.key,
@@ -234,7 +234,7 @@ export class Hold {
   }
 
   #armRejection(ticket: Ticket): void {
-    const afterMs = ticket.holder.rejectAfterMs?.(ticket.arrivedAt) ?? Infinity;
+    const afterMs = ticket.holder.rank?.rejectAfterMs(ticket.arrivedAt) ?? Infinity;
     if (afterMs > LONGEST_TIMER_MS) return;
     clearTimeout(ticket.rejectTimer);
     const tooLate = (): void => this.#giveUp(ticket, { reason: "deadline_unreachable" });

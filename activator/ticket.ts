@@ -35,16 +35,21 @@ export type Parting = Refusal | "elsewhere";
 export interface TicketHolder {
   /** Why its caller may not use the service, null when it may; asked once, before the store is. */
   admit(config: RevisionConfig): Refusal | null | Promise<Refusal | null>;
-  /** How the store ranks and weighs the call; absent for a plain request. Asked after `admit`. */
-  readonly call?: CallDetails | undefined;
-  /** After that time in the store it wants to be refused, since its answer would come too late. */
-  rejectAfterMs?(arrivedAtUs: number): number;
+  /** Asked after `admit`. */
+  readonly rank?: TicketRank;
   granted(lease: Lease): void;
   refused(refusal: Refusal): void;
   /** Asked when no slot is free here; true: it leaves the queue, unless a slot comes first. */
   prefersElsewhere?(): boolean;
   /** It has left for where it prefers to be. */
   left?(): void;
+}
+
+export interface TicketRank {
+  /** How the store ranks and weighs the call; undefined for a plain request. */
+  readonly details: CallDetails | undefined;
+  /** After that time in the store it wants to be refused, since its answer would come too late. */
+  rejectAfterMs(arrivedAtUs: number): number;
 }
 
 export interface HoldRequest {
