@@ -11,6 +11,7 @@ import type { CellScaling } from "./cell-scaling.ts";
 import { withDeadlines } from "./core/deadlines.ts";
 import { decide } from "./core/decision.ts";
 import type { Decision } from "./core/decision.ts";
+import type { ScalerState } from "./core/scaler-state.ts";
 import { leaveOrder } from "./core/leave-order.ts";
 import { addPodTime } from "./core/pod-time.ts";
 import type { ClusterDefaults } from "./core/settings/defaults.ts";
@@ -136,6 +137,31 @@ function cardsOf({ pods }: Observation): Readonly<Record<string, number>> {
   return Object.fromEntries([...counts].toSorted(([left], [right]) => (left < right ? -1 : 1)));
 }
 
+/** What the store has lost, the status of the object may still say. */
+function resumedState(revision: ScaledRevision, memory: RevisionMemory): ScalerState {
+  const { state } = memory;
+  if (revision.initialised !== true || state.initialised) return state;
+  return { ...state, initialised: true };
+}
+
+function surroundingsOf(revision: ScaledRevision): {
+  readonly reachable: boolean;
+  readonly trafficShare: number | null;
+  readonly serviceKnown: boolean;
+} {
+  const { reachable, trafficShare, network } = revision;
+  return {
+    reachable,
+    trafficShare: trafficShare ?? null,
+    serviceKnown: network?.serviceKnown ?? true,
+  };
+}
+
+/** Without good settings, or with somebody else's object in the way, all stays as it is. */
+function mayTouch(revision: ScaledRevision, { usable }: SettingsInForce): boolean {
+  return usable && revision.network?.notOwned === undefined;
+}
+
 function decideFor(
   options: ReconcilerOptions,
   revision: ScaledRevision,
@@ -149,9 +175,7 @@ function decideFor(
     settings: bound?.settings ?? given.settings.settings,
     cellCap: bound?.cap ?? null,
     defaults: options.defaults(),
-    reachable: revision.reachable,
-    trafficShare: revision.trafficShare ?? null,
-    serviceKnown: revision.network?.serviceKnown ?? true,
+    ...surroundingsOf(revision),
     history: memory.history,
     resourcePercent,
     busy: figures.busy,
@@ -161,13 +185,9 @@ function decideFor(
     readyPods,
     pods,
     currentReplicas: replicas,
-    state:
-      revision.initialised === true && !memory.state.initialised
-        ? { ...memory.state, initialised: true }
-        : memory.state,
+    state: resumedState(revision, memory),
   });
-  const isOurs = revision.network?.notOwned === undefined;
-  const usable = given.settings.usable && isOurs ? decision : leaveAsItIs(decision);
+  const usable = mayTouch(revision, given.settings) ? decision : leaveAsItIs(decision);
   // Before anything else is decided, so that two revisions never take the same share.
   if (bound !== undefined) options.cellScaling?.decided(revision, bound, usable, existingPods);
   return usable;
