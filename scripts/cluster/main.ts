@@ -15,6 +15,9 @@ import { endRunning } from "./run.ts";
 import { isHealthy, statusText, usageText } from "./status.ts";
 import { bringUp } from "./up.ts";
 
+/** A signal came, and everything is going. */
+let leaving = false;
+
 const commands: Readonly<Record<string, () => Promise<number>>> = { up, down, status, images };
 
 const command = commands[process.argv[2] ?? ""];
@@ -53,6 +56,8 @@ async function up(): Promise<number> {
     );
     return 0;
   } catch (error) {
+    // A start that is being cut fails somewhere: `leave` is removing it already.
+    if (leaving) return await new Promise<number>(() => {});
     const logs = keepLogs();
     await takeDown();
     throw new Error(`${errorText(error)}\nThe logs are kept in ${logs}.`, { cause: error });
@@ -110,6 +115,7 @@ function keepLogs(): string {
 
 /** Ctrl-C in the middle of a start: what stands already goes again. */
 async function leave(signal: NodeJS.Signals, release: () => void): Promise<void> {
+  leaving = true;
   console.error(`\n${signal}: removing what was started ...`);
   endRunning();
   await takeDown();

@@ -108,6 +108,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
   # runc may not lower this below its parent's value.
   restrict_oom_score_adj = true
   tolerate_missing_hugetlb_controller = true
+  # Where the sweep finds them, not among everybody's.
+  netns_mounts_under_state_dir = true
   stream_server_address = "127.0.0.1"
 
 [${cri}.registry.mirrors."${REGISTRY.host}"]
