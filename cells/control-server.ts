@@ -53,12 +53,8 @@ export class ControlServer {
         return void books.told(feed.cell, message.mark).catch(() => undefined);
       case "forget":
         return void this.#forget(feed, message);
-      case "hello":
-      case "pong":
-      case "granted":
-      case "digest":
-      case "hear":
-      case "forgotten":
+      default:
+        // Words of the other end, or of a newer version.
         return undefined;
     }
   }

@@ -11,7 +11,7 @@ import type { Certificates } from "./certificates.ts";
 import { ControlClient } from "./control-client.ts";
 import type { CellEntry } from "./core/cell-entry.ts";
 import { OwnShare } from "./core/own-share.ts";
-import type { OwnShareState } from "./core/own-share.ts";
+import type { OwnShareState, ShareAnswer } from "./core/own-share.ts";
 import { allows } from "./core/regions.ts";
 import { mustAsk, wishedShare } from "./core/share-plan.ts";
 import type { CellDirectory } from "./directory.ts";
@@ -104,7 +104,7 @@ export class ShareClient {
   /** Pods that could still be started: what is held and unused, and what the book would grant. */
   mayStart(service: string): number {
     const held = this.#held.get(service);
-    if (held?.share == null) return 0;
+    if (held === undefined || held.share === null) return 0;
     const { directory } = this.#options;
     if (!allows(held.wish.regions, directory.ownEntry)) return 0;
     const free = this.isHeard(this.#homeOf(held)) ? held.free : 0;
@@ -245,20 +245,19 @@ export class ShareClient {
   async #answered(message: Extract<ControlMessage, { kind: "granted" }>): Promise<void> {
     const asked = this.#asked.get(message.id);
     this.#asked.delete(message.id);
-    const held = asked === undefined ? undefined : this.#held.get(asked.service);
-    if (asked === undefined || held?.share === null || held === undefined) return;
-    const { share } = held;
+    const held = this.#held.get(asked?.service ?? "");
+    if (asked === undefined || held === undefined || held.share === null) return;
     if (held.asking === asked.number) held.asking = 0;
-    if (message.outcome === "failed") return;
-    if (message.outcome === "hearing") void this.#tellAll(asked.home, message.mark);
-    held.free = message.free;
+    const { outcome: kind, share, numberOnRecord, mark, free } = message;
+    if (kind === "failed") return;
+    if (kind === "hearing") void this.#tellAll(asked.home, mark);
+    held.free = free;
+    await this.#granted(asked, held, held.share, { kind, share, numberOnRecord });
+  }
+
+  async #granted(asked: Asked, held: Held, share: OwnShare, answer: ShareAnswer): Promise<void> {
     const before = share.holds;
-    const { share: granted, numberOnRecord, outcome: kind } = message;
-    const again = share.answered(asked.home, asked.number, {
-      kind,
-      share: granted,
-      numberOnRecord,
-    });
+    const again = share.answered(asked.home, asked.number, answer);
     if (again) return this.#consider(held);
     if (share.holds === before) return;
     await this.#save(asked.service, share).catch(() => undefined);
@@ -281,7 +280,7 @@ export class ShareClient {
   #heard(service: string, from: string): void {
     const held = this.#held.get(service);
     const client = this.#clients.get(from);
-    if (held?.share != null) {
+    if (held !== undefined && held.share !== null) {
       if (held.asking === 0) void this.#say(held, held.share, held.share.holds);
     } else if (held === undefined && client !== undefined) {
       // Nothing runs of it here; the store may know what was held once.

@@ -90,12 +90,9 @@ const ELSEWHERE: HopVerdict = { kind: "elsewhere", delivered: false };
 const OVER: HopVerdict = { kind: "over", delivered: true };
 
 export function judgeHop(end: HopEnd, spill: SpillKind, request: RequestFacts): HopVerdict {
+  // The caller has an answer, or half of one.
   if ("began" in end && end.began) return OVER;
   switch (end.kind) {
-    case "done":
-    case "cut":
-    case "client-gone":
-      return OVER;
     case "intercepted":
     case "connect-failed":
       return request.replayable ? ELSEWHERE : refuse("spill_refused");
@@ -106,6 +103,8 @@ export function judgeHop(end: HopEnd, spill: SpillKind, request: RequestFacts): 
       return refuse("bad_response");
     case "limit":
       return refuse("response_timeout");
+    default:
+      return OVER;
   }
 }
 

@@ -105,4 +105,12 @@ export class CellCall {
   }
 }
 
-export const NO_CELLS = new CellCall();
+const NO_CELLS = new CellCall();
+
+export function cellCallOf(
+  desk: SpillDesk | undefined,
+  hop: IncomingHop | undefined,
+  entry: RevisionEntry,
+): CellCall {
+  return desk === undefined && hop === undefined ? NO_CELLS : new CellCall(desk, hop, entry);
+}

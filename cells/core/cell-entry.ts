@@ -32,13 +32,23 @@ export function readCellEntry(name: string, text: string): ReadEntry {
   if (value === null) return faulty("expected a JSON object with region and peer");
   const unknown = Object.keys(value).find((field) => !FIELDS.has(field));
   if (unknown !== undefined) return faulty(`unknown field "${unknown}"`);
-  const { region = name, tags = [], peer, home = false, prices = {} } = value;
-  if (!isWord(region)) return faulty("region must be a word");
-  if (!isWordList(tags)) return faulty("tags must be a list of words");
-  if (typeof peer !== "string" || !isPeer(peer)) return faulty("peer must be host:port");
-  if (typeof home !== "boolean") return faulty("home must be true or false");
-  if (!isPrices(prices)) return faulty("prices must map cards to numbers from 0 on");
-  return { kind: "cell", cell: { name, region, tags, peer, isHome: home, prices } };
+  const cell = readFields(name, value);
+  return typeof cell === "string" ? faulty(cell) : { kind: "cell", cell };
+}
+
+/** The fault in words, where there is one. */
+function readFields(name: string, value: Readonly<Record<string, unknown>>): CellEntry | string {
+  const region = value["region"] ?? name;
+  const tags = value["tags"] ?? [];
+  const home = value["home"] ?? false;
+  const prices = value["prices"] ?? {};
+  const peer = value["peer"];
+  if (!isWord(region)) return "region must be a word";
+  if (!isWordList(tags)) return "tags must be a list of words";
+  if (!isPeer(peer)) return "peer must be host:port";
+  if (typeof home !== "boolean") return "home must be true or false";
+  if (!isPrices(prices)) return "prices must map cards to numbers from 0 on";
+  return { name, region, tags, peer, isHome: home, prices };
 }
 
 /** Of the first card that the service prefers, else the usual one of the cell. */
@@ -72,7 +82,8 @@ function isWordList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((word) => isWord(word));
 }
 
-function isPeer(text: string): boolean {
+function isPeer(text: unknown): text is string {
+  if (typeof text !== "string") return false;
   const port = Number(PEER.exec(text)?.[2] ?? 0);
   return port >= 1 && port <= 65_535;
 }

@@ -88,20 +88,24 @@ export function fromRow(row: unknown): ServiceDigest | null {
 /** Whether other cells would choose differently: expected times that wobble say nothing new. */
 export function differs(left: ServiceDigest, right: ServiceDigest): boolean {
   return (
-    left.warm !== right.warm ||
-    left.offered !== right.offered ||
-    left.ready !== right.ready ||
-    left.starting !== right.starting ||
-    left.waiting !== right.waiting ||
-    left.mayStart !== right.mayStart ||
-    left.pods !== right.pods ||
-    left.share !== right.share ||
-    left.price !== right.price ||
-    left.revision !== right.revision ||
+    EXACT.some((field) => left[field] !== right[field]) ||
     isFar(left.expectedWaitMs, right.expectedWaitMs) ||
     isFar(left.expectedStartMs, right.expectedStartMs)
   );
 }
+
+const EXACT = [
+  "revision",
+  "warm",
+  "offered",
+  "ready",
+  "starting",
+  "waiting",
+  "mayStart",
+  "pods",
+  "share",
+  "price",
+] as const satisfies readonly (keyof ServiceDigest)[];
 
 function isFar(left: number | null, right: number | null): boolean {
   if (left === null || right === null) return left !== right;

@@ -183,17 +183,29 @@ function offerOf(
   digest: ServiceDigest | null,
   sent: number,
 ): Omit<OfferParts, "ageMs" | "roundTripMs"> {
-  const offered = digest?.offered ?? 0;
-  const warm = Math.max(0, offered - sent);
+  if (digest === null) return { ...NOTHING, name: cell.name };
+  const { offered, ready, starting, waiting, expectedWaitMs, expectedStartMs } = digest;
+  const { mayStart, price } = digest;
   return {
     name: cell.name,
-    warm,
-    ready: digest?.ready ?? 0,
-    starting: digest?.starting ?? 0,
-    waiting: (digest?.waiting ?? 0) + Math.max(0, sent - offered),
-    expectedWaitMs: digest?.expectedWaitMs ?? null,
-    expectedStartMs: digest?.expectedStartMs ?? null,
-    mayStart: digest?.mayStart ?? 0,
-    price: digest?.price ?? cell.prices["default"] ?? 0,
+    warm: Math.max(0, offered - sent),
+    ready,
+    starting,
+    waiting: waiting + Math.max(0, sent - offered),
+    expectedWaitMs,
+    expectedStartMs,
+    mayStart,
+    price,
   };
 }
+
+const NOTHING = {
+  warm: 0,
+  ready: 0,
+  starting: 0,
+  waiting: 0,
+  expectedWaitMs: null,
+  expectedStartMs: null,
+  mayStart: 0,
+  price: 0,
+} as const;

@@ -25,6 +25,7 @@ interface Outcome {
   readonly recoveredAfterMs: number;
 }
 
+let isFinished = false;
 const outcomes: Outcome[] = [];
 const broken: string[] = [];
 const chosen = CELL_FAULTS.filter(
@@ -99,8 +100,6 @@ function addRows(): void {
   const slowest = Math.max(0, ...outcomes.map(({ recoveredAfterMs }) => recoveredAfterMs));
   report.row({ id: "cells.faults.recovered.max", value: slowest, unit: "ms", goal: "<= 4000" });
 }
-
-let isFinished = false;
 
 function finish(why = ""): void {
   if (isFinished) return;

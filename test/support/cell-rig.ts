@@ -50,26 +50,25 @@ export class CellRig {
   }
 
   async start(): Promise<this> {
-    const { names, delayMs = 0, config = {} } = this.#options;
-    for (const from of names) {
-      for (const to of names) {
-        const relay = new CellRelay({ delayMs: from === to ? 0 : delayMs / 2 });
-        this.relays.set(`${from} ${to}`, relay);
-      }
+    const { names, delayMs = 0 } = this.#options;
+    for (const way of names.flatMap((from) => names.map((to) => [from, to] as const))) {
+      const [from, to] = way;
+      this.relays.set(`${from} ${to}`, new CellRelay({ delayMs: from === to ? 0 : delayMs / 2 }));
     }
     const addresses = new Map<string, string>();
     for (const [way, relay] of this.relays) addresses.set(way, await relay.listen());
     for (const name of names) this.#make(name);
     for (const cell of this.cells.values()) this.#writeCells(cell, addresses);
-    for (const cell of this.cells.values()) {
-      await cell.bench.handle.ready();
-      await cell.bench.configure({ regions: "global", ...config });
-      await this.facts(cell.name, {});
-      for (let more = 0; more < (this.#options.activatorsPerCell ?? 1); more += 1) {
-        await this.addActivator(cell.name);
-      }
-    }
+    for (const cell of this.cells.values()) await this.#begin(cell);
     return this;
+  }
+
+  async #begin(cell: RigCell): Promise<void> {
+    const { config = {}, activatorsPerCell = 1 } = this.#options;
+    await cell.bench.handle.ready();
+    await cell.bench.configure({ regions: "global", ...config });
+    await this.facts(cell.name, {});
+    for (let more = 0; more < activatorsPerCell; more += 1) await this.addActivator(cell.name);
   }
 
   cell(name: string): RigCell {
