@@ -4,7 +4,14 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-const SOURCES = ["queue-proxy", "proxy", "common", "foundation", "scripts/build-sidecar.ts", "scripts/bundle.ts"];
+const SOURCES = [
+  "queue-proxy",
+  "proxy",
+  "common",
+  "foundation",
+  "scripts/build-sidecar.ts",
+  "scripts/bundle.ts",
+];
 
 /** Returns the environment that names the bundle; without it the sources run, only slower. */
 export function ensureSidecar(root, node) {
