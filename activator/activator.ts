@@ -10,7 +10,6 @@ import { createRandom } from "../common/random.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { Random } from "../common/random.ts";
 import type { Logger } from "../foundation/logger.ts";
-import { createMetricsPage } from "../foundation/metrics.ts";
 import { createFront } from "../proxy/front.ts";
 import type { SocketFront } from "../proxy/front.ts";
 import type { Exchange, FrontOptions } from "../proxy/types.ts";
@@ -18,37 +17,29 @@ import { createUpstream } from "../proxy/upstream.ts";
 import type { Upstream } from "../proxy/upstream.ts";
 import type { RunStore } from "../store/run-types.ts";
 import type { RoutingStore, StoreSubscriber } from "../store/types.ts";
-import { CallerAuth } from "./caller-auth.ts";
 import type { ActivatorCells } from "./cells.ts";
-import { ColdStarts } from "./cold-starts.ts";
 import type { ActivatorConfig } from "./config.ts";
 import type { NameRevision } from "./core/name-revision.ts";
 import { DegradedMode } from "./degraded.ts";
-import type { DispatchParts } from "./dispatch-parts.ts";
+import { dispatchParts } from "./dispatch-options.ts";
 import { drainActivator } from "./drain.ts";
-import { createEntrance, renderEntranceMetrics } from "./entrance.ts";
-import type { EntranceCounters } from "./entrance.ts";
+import { createEntrance } from "./entrance.ts";
 import { Hold } from "./hold.ts";
 import { InternalTls } from "./internal-tls.ts";
 import { Keeper } from "./keeper.ts";
-import { cellRoutesOf, renderCells } from "./spills/cell-page.ts";
-import { renderMetrics } from "./metrics.ts";
 import type { Observing } from "./observing.ts";
 import type { PodIdentity } from "./pod-identity.ts";
 import { probeTarget } from "./probe-target.ts";
 import { PushIntake } from "./push-intake.ts";
+import { buildPushServer } from "./push-side.ts";
 import { createRankingParts, followSteals } from "./ranking-parts.ts";
 import type { RankingOptions, RankingParts } from "./ranking-parts.ts";
 import { Returns } from "./returns.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 import { Revisions } from "./revisions.ts";
-import { renderPushMetrics } from "./routes/push.ts";
-import type { PushCounters } from "./routes/push.ts";
 import { createRuns } from "./runs/runs.ts";
 import type { Runs } from "./runs/runs.ts";
-import { createPushServer } from "./server.ts";
 import { StockAutoscaler } from "./stock-autoscaler.ts";
-import { Witness } from "./witness.ts";
 
 /** Longer than the idle time of the usual ingresses (Envoy: 60 s), so that they close first. */
 const CLIENT_KEEP_ALIVE_MS = 75_000;
@@ -124,67 +115,34 @@ export async function createActivator(options: ActivatorOptions): Promise<Activa
 }
 
 async function buildParts(options: ActivatorOptions): Promise<ActivatorParts> {
-  const { store, logger } = options;
   const random = createRandom(randomInt(2 ** 32));
   const routing = buildRouting(options, random);
   const upgraded = new Set<Exchange>();
-  const coldStarts = new ColdStarts({
-    store,
-    logger,
-    marksOf: (uid) => routing.intake.marksOf(uid),
-  });
   const health: Health = { stopping: "" };
+  const unhealthy = (): string => health.stopping;
   const stockAutoscaler = createStockAutoscaler(options, random);
-  const witness = new Witness({ store, probe: probeTarget, ...routing });
+  const internalTls = createInternalTls(options);
   const upstream = createUpstream({
     idleMs: UPSTREAM_IDLE_MS,
     maxIdlePerHost: MAX_IDLE_PER_TARGET,
   });
-  const internalTls = createInternalTls(options);
-  const parts: DispatchParts = {
-    ...dispatchOptions(options),
-    internalTls,
-    ...routing,
-    witness,
-    desk: routing.ranking?.desk ?? null,
-    coldStarts,
-    upgraded,
-    observing: options.observing ?? null,
-    stockObserver: stockAutoscaler,
-    spills: options.cells?.desk,
-  };
-  const runs = createRuns(options, { parts, upstream, random, revisions: routing.revisions });
+  const made = { ...routing, upgraded, internalTls, stockAutoscaler };
+  const parts = dispatchParts(options, made);
+  const { revisions } = routing;
+  const runs = createRuns(options, { parts, upstream, random, revisions });
   const entrance = createEntrance({
     parts,
-    revisions: routing.revisions,
+    revisions,
     nameRevision: options.nameRevision(random),
-    unhealthy: () => health.stopping,
+    unhealthy,
     runDesk: runs?.desk ?? null,
   });
-  const front = createFront(frontOptions(options.config), entrance, upstream);
-  const unhealthy = (): string => health.stopping;
-  options.cells?.join({
-    ...routing,
-    parts,
-    front: frontOptions(options.config),
-    upstream,
-    unhealthy,
-  });
-  const pushServer = await buildPushServer(options, health, {
-    ...routing,
-    entrance: entrance.counters,
-  });
-  const served = {
-    front,
-    internalTls,
-    upstream,
-    upgraded,
-    runs,
-    pushServer,
-    health,
-    stockAutoscaler,
-  };
-  return { options, ...routing, ...served };
+  const limits = frontOptions(options.config);
+  const front = createFront(limits, entrance, upstream);
+  options.cells?.join({ ...routing, parts, front: limits, upstream, unhealthy });
+  const shown = { ...routing, entrance: entrance.counters };
+  const pushServer = await buildPushServer(options, health, shown);
+  return { options, ...made, front, upstream, runs, pushServer, health };
 }
 
 function createInternalTls({ config, logger }: ActivatorOptions): InternalTls | null {
@@ -268,96 +226,6 @@ function frontOptions(config: ActivatorConfig): FrontOptions {
     headTimeoutMs: HEAD_TIMEOUT_MS,
     keepAliveMs: CLIENT_KEEP_ALIVE_MS,
   };
-}
-
-/** What a dispatch takes from the options as it is. */
-function dispatchOptions({
-  config,
-  clock,
-  logger,
-}: ActivatorOptions): Omit<
-  DispatchParts,
-  | "hold"
-  | "witness"
-  | "desk"
-  | "coldStarts"
-  | "upgraded"
-  | "observing"
-  | "stockObserver"
-  | "internalTls"
-> {
-  return {
-    clock,
-    logger,
-    callerAuth: new CallerAuth({
-      jwks: config.authJwks,
-      issuer: config.authIssuer,
-      audience: config.authAudience,
-      clock,
-      logger,
-    }),
-    surroundings: config.runFolder === "" ? "cluster" : "local",
-    connectMs: config.connectTimeoutMs,
-    replayBytes: config.replayBytes,
-    allowDebug: config.allowDebug,
-  };
-}
-
-interface Shown {
-  readonly ranking: RankingParts | null;
-  readonly revisions: Revisions;
-  readonly intake: PushIntake;
-  readonly degraded: DegradedMode;
-  readonly entrance: EntranceCounters;
-}
-
-function buildPushServer(
-  options: ActivatorOptions,
-  health: Health,
-  shown: Shown,
-): Promise<FastifyInstance> {
-  const { logger, config } = options;
-  const { revisions, intake, degraded, entrance } = shown;
-  const counters: PushCounters = { accepted: 0, refused: new Map() };
-  const metricsPage = createMetricsPage();
-  metricsPage.addCollector(() => renderRevisions(revisions));
-  metricsPage.addCollector(() => renderEntranceMetrics(entrance));
-  metricsPage.addCollector(() => renderPushMetrics(counters, intake.pods));
-  metricsPage.addCollector(() => renderDegraded(degraded));
-  metricsPage.addCollector(() => shown.ranking?.log.render() ?? "");
-  const { cells } = options;
-  if (cells !== undefined) metricsPage.addCollector(() => renderCells(cells));
-  return createPushServer({
-    push: { intake, counters, logger },
-    admin: {
-      metricsPage,
-      revisions,
-      activatorId: config.activatorName,
-      unready: () => health.stopping,
-      isDegraded: () => degraded.active,
-      cells: cells === undefined ? undefined : cellRoutesOf(cells),
-    },
-  });
-}
-
-function renderRevisions(revisions: Revisions): string {
-  return renderMetrics(
-    [...revisions.all()].map(({ metrics, tickets, leases }) => ({
-      metrics,
-      waiting: tickets.size,
-      running: leases.size,
-    })),
-  );
-}
-
-function renderDegraded(degraded: DegradedMode): string {
-  const series = "pilotlight_degraded";
-  return [
-    `# HELP ${series} 1 while the store is away and each activator serves its own pods only.`,
-    `# TYPE ${series} gauge`,
-    `${series} ${degraded.active ? 1 : 0}`,
-    "",
-  ].join("\n");
 }
 
 function listenToStore(parts: ActivatorParts): void {

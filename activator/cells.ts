@@ -84,11 +84,11 @@ export class ActivatorCells {
       };
     return {
       ...store,
-      acquireLease: touching(store.acquireLease, ({ revision }) => revision),
-      releaseLease: touching(store.releaseLease, ({ revision }) => revision),
-      cancelTicket: touching(store.cancelTicket, (revision) => revision),
-      reportReadiness: touching(store.reportReadiness, ({ revision }) => revision),
-      reportProbe: touching(store.reportProbe, (revision) => revision),
+      acquireLease: touching(store.acquireLease.bind(store), ({ revision }) => revision),
+      releaseLease: touching(store.releaseLease.bind(store), ({ revision }) => revision),
+      cancelTicket: touching(store.cancelTicket.bind(store), (revision) => revision),
+      reportReadiness: touching(store.reportReadiness.bind(store), ({ revision }) => revision),
+      reportProbe: touching(store.reportProbe.bind(store), (revision) => revision),
     };
   }
 

@@ -1,7 +1,7 @@
 /** Options of the activator, read from its environment once and frozen. */
 import { randomBytes } from "node:crypto";
 import { flag, integer, oneOf, readConfig, text } from "../foundation/config.ts";
-import type { Parser } from "../foundation/config.ts";
+import type { Parser, ParserTable } from "../foundation/config.ts";
 import { LOG_LEVELS } from "../foundation/logger.ts";
 import type { LogLevel } from "../foundation/logger.ts";
 import type { FrontForm } from "../proxy/types.ts";
@@ -124,6 +124,23 @@ export function readActivatorConfig(
       integer({ min: 0, max: HOUR_MS, fallback: isLocal ? 0 : 45_000 }),
     ],
     proxyFront: ["PILOTLIGHT_PROXY_FRONT", oneOf(FRONT_FORMS, "raw")],
+    ...callerVariables(isLocal),
+    ...runVariables(isLocal),
+    ...observingVariables(),
+    logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
+  });
+}
+
+/** Who callers are, and what they may ask for. */
+function callerVariables(
+  isLocal: boolean,
+): ParserTable<
+  Pick<
+    ActivatorConfig,
+    "authJwks" | "authIssuer" | "authAudience" | "allowDebug" | "trustedGateways" | "tenantWeights"
+  >
+> {
+  return {
     authJwks: ["PILOTLIGHT_AUTH_JWKS", text("")],
     authIssuer: ["PILOTLIGHT_AUTH_ISSUER", text("")],
     // Not the audience of pods' own tokens: those must open no service.
@@ -131,10 +148,7 @@ export function readActivatorConfig(
     allowDebug: ["PILOTLIGHT_ALLOW_DEBUG", flag(true)],
     trustedGateways: ["PILOTLIGHT_TRUSTED_GATEWAYS", gateways(isLocal ? "127.0.0.0/8,::1" : "")],
     tenantWeights: ["PILOTLIGHT_TENANT_WEIGHTS", weights],
-    ...runVariables(isLocal),
-    ...observingVariables(),
-    logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
-  });
+  };
 }
 
 /** The value of `system-internal-tls` in the stock ConfigMap `config-network`. */

@@ -4,12 +4,10 @@
  * as the fallback for a lost one. Nothing polls for slots.
  */
 import type { Assignment } from "../common/contracts/channels.ts";
-import type { Clock } from "../common/clock.ts";
-import type { Random } from "../common/random.ts";
-import type { AcquireResult, Lease, RoutingStore } from "../store/types.ts";
+import type { AcquireResult, Lease } from "../store/types.ts";
+import { askForSlot } from "./ask-for-slot.ts";
+import type { HoldOptions } from "./ask-for-slot.ts";
 import { timeoutReason } from "./core/deadlines.ts";
-import type { DegradedMode } from "./degraded.ts";
-import type { Returns } from "./returns.ts";
 import { leaseOf } from "./lease-of.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 import type { HoldRequest, Parting, Refusal } from "./ticket.ts";
@@ -25,18 +23,6 @@ const FIRST_RETRY_MS = 20;
 const MAX_RETRY_MS = 500;
 /** Node fires a longer timer at once. */
 const LONGEST_TIMER_MS = 2_147_000_000;
-
-export interface HoldOptions {
-  readonly store: RoutingStore;
-  readonly returns: Returns;
-  readonly degraded: DegradedMode;
-  readonly activatorId: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly nextLeaseId: () => string;
-  /** The store does not know the revision, or nobody here does: read it, or write it back. */
-  readonly load: (entry: RevisionEntry) => void;
-}
 
 export class Hold {
   readonly #options: HoldOptions;
@@ -130,27 +116,12 @@ export class Hold {
   /** Asks for a slot, once its caller is known to be allowed one. */
   #send(ticket: Ticket): void {
     if (!ticket.admitted) return this.#admit(ticket);
-    const { store, activatorId, random, degraded } = this.#options;
-    if (degraded.has(ticket.entry)) return this.#sendLocally(ticket);
+    if (this.#options.degraded.has(ticket.entry)) return this.#sendLocally(ticket);
     ticket.state = "asking";
-    const call = ticket.holder.rank?.details;
-    store
-      .acquireLease({
-        revision: ticket.entry.key,
-        activatorId,
-        leaseId: ticket.leaseId,
-        exclude: ticket.exclude,
-        arrivedAt: ticket.arrivedAt,
-        // A target that failed is avoided while another is free, but waited for like any other:
-        // it may be the only one, and recover.
-        mayWait: ticket.exclude.length === 0 && !ticket.onlyFree,
-        random: [random(), random()],
-        ...(call === undefined ? {} : { call }),
-      })
-      .then(
-        (result) => this.#replied(ticket, result),
-        () => this.#failed(ticket),
-      );
+    askForSlot(this.#options, ticket).then(
+      (result) => this.#replied(ticket, result),
+      () => this.#failed(ticket),
+    );
   }
 
   #admit(ticket: Ticket): void {

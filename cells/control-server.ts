@@ -39,6 +39,7 @@ export class ControlServer {
     });
   }
 
+  // oxlint-disable-next-line complexity -- one case per message
   #onMessage(feed: Feed, message: ControlMessage): void {
     const { feeds, books } = this.#options;
     switch (message.kind) {
@@ -53,8 +54,13 @@ export class ControlServer {
         return void books.told(feed.cell, message.mark).catch(() => undefined);
       case "forget":
         return void this.#forget(feed, message);
-      default:
-        // Words of the other end, or of a newer version.
+      // Words of the other end.
+      case "digest":
+      case "forgotten":
+      case "granted":
+      case "hear":
+      case "hello":
+      case "pong":
         return undefined;
     }
   }

@@ -29,7 +29,6 @@ export function factsOfPod(claim: PodClaim, pod: PodObject): PodFacts | null {
   const labels = pod.metadata?.labels ?? {};
   const revision = labels["serving.knative.dev/revision"];
   if (revision === undefined || revision === "") return null;
-  const createdAt = Date.parse(pod.metadata?.creationTimestamp ?? "");
   return {
     uid: claim.uid,
     podName: claim.podName,
@@ -39,9 +38,14 @@ export function factsOfPod(claim: PodClaim, pod: PodObject): PodFacts | null {
     address: pod.status?.podIP ?? "",
     // The autoscaler names the card of the pod's node; the store joins the two.
     card: "",
-    marks: Number.isNaN(createdAt) ? {} : { spawnedAt: createdAt },
+    marks: marksOf(pod),
     ...kubeletGate(pod),
   };
+}
+
+function marksOf(pod: PodObject): PodFacts["marks"] {
+  const createdAt = Date.parse(pod.metadata?.creationTimestamp ?? "");
+  return Number.isNaN(createdAt) ? {} : { spawnedAt: createdAt };
 }
 
 /**

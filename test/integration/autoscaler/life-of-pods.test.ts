@@ -125,7 +125,7 @@ describe("what others can see", () => {
     await rig.pass(4);
     const raised = rig.autoscaler.decisions(SERVICE_KEY).find((record) => record.to > record.from);
     expect(raised).toMatchObject({ from: 0, to: 2, trigger: "wake" });
-    expect(raised?.reason).toBe("0 running and 2 waiting need 2");
+    expect(raised?.reason).toBe("0 running and 2 waiting need 2 pods");
     const page = renderMetrics(rig.autoscaler.view());
     const labels = 'namespace="default",revision="echo-00001"';
     expect(page).toContain(`pilotlight_autoscaler_desired_pods{${labels}} 2`);

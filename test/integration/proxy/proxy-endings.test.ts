@@ -206,7 +206,7 @@ describe("a handler", () => {
     await eventually(() => server?.connections[0]?.received.includes("\r\n\r\n"));
     running?.cancel();
     running?.cancel();
-    expect(made.ends).toEqual([{ kind: "cancelled", began: false }]);
+    expect(made.ends).toEqual([{ kind: "cancelled", began: false, bodyStarted: false }]);
     made.exchanges[0]?.answer({ status: 504, headers: ["X-Why", "late"], body: "late\n" });
     await client.has("X-Why: late\r\n");
     await client.has("\r\n\r\nlate\n");
@@ -229,7 +229,7 @@ describe("a handler", () => {
     await client.has("part");
     running?.cancel();
     expect(await client.ended()).not.toContain("\n0\r\n\r\n");
-    expect(rig.ends).toEqual([{ kind: "cancelled", began: true }]);
+    expect(rig.ends).toEqual([{ kind: "cancelled", began: true, bodyStarted: false }]);
   });
 
   it("cuts a client without an answer", async () => {

@@ -345,6 +345,8 @@ describe("defaults", () => {
       idleTimeoutMs: 0,
       timeoutMs: 900_000,
       retry: "safe",
+      auth: "none",
+      regions: "",
       quarantinePeriodMs: 1_000,
       quarantineMaxMs: 60_000,
       quarantineAction: "replace",

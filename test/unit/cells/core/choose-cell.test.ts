@@ -33,6 +33,29 @@ const ask = (
 ): ReturnType<typeof chooseCell> =>
   chooseCell({ cells, remainingMs: Number.POSITIVE_INFINITY, dice: [0, 0], ...rest });
 
+type Choice = ReturnType<typeof chooseCell>;
+
+/** What must hold for a choice in any snapshot, as the rules say it. */
+const leadsWell = (cells: readonly CellOffer[], choice: Choice): boolean => {
+  const chosen = cells.find(({ name }) => name === choice.cell);
+  const usable = cells.filter(
+    (cell) => cell.isAllowed && !cell.isTried && cell.ageMs <= MAX_DIGEST_AGE_MS,
+  );
+  const warm = usable.filter((cell) => cell.warm > 0);
+  if (chosen !== undefined && !usable.includes(chosen)) return false;
+  if (warm.length > 0 !== (choice.expects === "warm")) return false;
+  if (choice.expects === "warm" && (chosen === undefined || !warm.includes(chosen))) return false;
+  return choice.isHere || !warm.some(({ isHere }) => isHere);
+};
+
+/** Every cell has its reason, and only the chosen one is said to be chosen. */
+const saysWhy = (cells: readonly CellOffer[], choice: Choice): boolean => {
+  const chosen = choice.verdicts.filter(({ reason }) => reason === "chosen");
+  return (
+    choice.verdicts.length === cells.length && chosen.length === (choice.cell === null ? 0 : 1)
+  );
+};
+
 const ROWS: readonly (readonly [string, readonly CellOffer[], string | null, string])[] = [
   [
     "takes the warm slot here before a nearer price elsewhere",
@@ -210,21 +233,7 @@ describe("any snapshot", () => {
     for (let round = 0; round < 2_000; round += 1) {
       const cells = any();
       const choice = ask(cells, { dice: [random(), random()] });
-      const chosen = cells.find(({ name }) => name === choice.cell);
-      const usable = cells.filter(
-        (cell) => cell.isAllowed && !cell.isTried && cell.ageMs <= MAX_DIGEST_AGE_MS,
-      );
-      const isWarmSomewhere = usable.some(({ warm }) => warm > 0);
-      const hereIsWarm = usable.some(({ isHere, warm }) => isHere && warm > 0);
-      const isRight =
-        (chosen === undefined || usable.includes(chosen)) &&
-        (!isWarmSomewhere || choice.expects === "warm") &&
-        (choice.expects !== "warm" || (chosen?.warm ?? 0) > 0) &&
-        (!hereIsWarm || choice.isHere) &&
-        choice.verdicts.length === cells.length &&
-        choice.verdicts.filter(({ reason }) => reason === "chosen").length ===
-          (choice.cell === null ? 0 : 1);
-      if (!isRight) wrong.push(cells);
+      if (!leadsWell(cells, choice) || !saysWhy(cells, choice)) wrong.push(cells);
     }
     expect(wrong).toEqual([]);
   });
