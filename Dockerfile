@@ -11,8 +11,9 @@ ARG NODE_IMAGE=docker.io/library/node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
-RUN --mount=type=secret,id=npmrc,target=/root/.npmrc --mount=type=secret,id=ca,target=/run/ca.pem \
+RUN --mount=type=secret,id=npmrc,target=/run/npmrc --mount=type=secret,id=ca,target=/run/ca.pem \
     if [ -s /run/ca.pem ]; then export NODE_EXTRA_CA_CERTS=/run/ca.pem; fi; \
+    if [ -s /run/npmrc ]; then export NPM_CONFIG_USERCONFIG=/run/npmrc; fi; \
     npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node scripts/build-images.ts /app && \
