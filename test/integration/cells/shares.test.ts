@@ -77,32 +77,39 @@ describe("a book of shares", () => {
     expect(after.share).toBe(5);
   });
 
-  // oxlint-disable-next-line complexity -- one random walk
   it("never lets cells hold more than max together, whatever answers and messages are lost", async () => {
-    const random = createRandom(5);
-    const shares = new Map(CELLS.map((cell) => [cell, new OwnShare(null, 0)]));
-    const running = new Map<string, number>(CELLS.map((cell) => [cell, 0]));
-    const delayed: (() => Promise<unknown>)[] = [];
+    const walk = new ShareWalk();
     const over: number[] = [];
     for (let step = 0; step < 600; step += 1) {
-      const cell = CELLS[Math.floor(random() * CELLS.length)] ?? "eu";
-      const share = shares.get(cell);
-      if (share === undefined) continue;
-      const ask = share.ask({
-        wants: Math.floor(random() * 9),
-        inUse: running.get(cell) ?? 0,
-        home: "eu",
-      });
-      const fate = random();
-      // Lost, or later than others.
-      if (fate < 0.1) delayed.push(() => settle(SERVICE, cell, ask));
-      const reply = fate < 0.2 ? null : await settle(SERVICE, cell, ask);
-      if (reply !== null && fate > 0.4) share.answered("eu", ask.number, reply);
-      if (random() < 0.2) await delayed.shift()?.();
-      running.set(cell, Math.min(share.holds, Math.floor(random() * 9)));
-      const sum = [...shares.values()].reduce((total, { holds }) => total + holds, 0);
-      if (sum > MAX) over.push(step);
+      await walk.step();
+      if (walk.held > MAX) over.push(step);
     }
     expect(over).toEqual([]);
   });
 });
+
+/** Cells that ask at random, on a wire that loses and delays. */
+class ShareWalk {
+  readonly #random = createRandom(5);
+  readonly #shares = CELLS.map((cell) => ({ cell, share: new OwnShare(null, 0), inUse: 0 }));
+  readonly #delayed: (() => Promise<unknown>)[] = [];
+
+  get held(): number {
+    return this.#shares.reduce((total, { share }) => total + share.holds, 0);
+  }
+
+  async step(): Promise<void> {
+    const random = this.#random;
+    const one = this.#shares[Math.floor(random() * CELLS.length)];
+    if (one === undefined) return;
+    const { cell, share } = one;
+    const ask = share.ask({ wants: Math.floor(random() * 9), inUse: one.inUse, home: "eu" });
+    const fate = random();
+    // Lost, or later than others.
+    if (fate < 0.1) this.#delayed.push(() => settle(SERVICE, cell, ask));
+    const reply = fate < 0.2 ? null : await settle(SERVICE, cell, ask);
+    if (reply !== null && fate > 0.4) share.answered("eu", ask.number, reply);
+    if (random() < 0.2) await this.#delayed.shift()?.();
+    one.inUse = Math.min(share.holds, Math.floor(random() * 9));
+  }
+}
