@@ -39,30 +39,21 @@ export class ControlServer {
     });
   }
 
-  // oxlint-disable-next-line complexity -- one case per message
+  /** What the other end asks; its other words, and those of a newer version, change nothing. */
   #onMessage(feed: Feed, message: ControlMessage): void {
     const { feeds, books } = this.#options;
-    switch (message.kind) {
-      case "ping":
-        return feeds.pinged(feed, message.at);
-      case "share":
-        return void books
-          .settle(feed.cell, message)
-          .then((reply) => feed.stream.send(reply))
-          .catch(() => undefined);
-      case "told":
-        return void books.told(feed.cell, message.mark).catch(() => undefined);
-      case "forget":
-        return void this.#forget(feed, message);
-      // Words of the other end.
-      case "digest":
-      case "forgotten":
-      case "granted":
-      case "hear":
-      case "hello":
-      case "pong":
-        return undefined;
-    }
+    if (message.kind === "ping") feeds.pinged(feed, message.at);
+    else if (message.kind === "share") void this.#settle(feed, message);
+    // Not on record: the cell comes back on a new stream, and tells all again.
+    else if (message.kind === "told") {
+      books.told(feed.cell, message.mark).catch(() => feed.stream.close());
+    } else if (message.kind === "forget") void this.#forget(feed, message);
+  }
+
+  async #settle(feed: Feed, message: Extract<ControlMessage, { kind: "share" }>): Promise<void> {
+    // Unanswered when the store is away: the cell keeps what it holds, and asks again.
+    const reply = await this.#options.books.settle(feed.cell, message).catch(() => null);
+    if (reply !== null) feed.stream.send(reply);
   }
 
   async #forget(
