@@ -260,6 +260,7 @@ export class ShareClient {
     const again = share.answered(asked.home, asked.number, answer);
     if (again) return this.#consider(held);
     if (share.holds === before) return;
+    // Growth that is not on record is safe: the book counts it, and this cell forgets it in a restart.
     await this.#save(asked.service, share).catch(() => undefined);
     this.#options.onChange(asked.service);
   }

@@ -103,9 +103,7 @@ function writeStock(): string {
   return path;
 }
 
-const describeWithServer = binaries === undefined ? describe.skip : describe;
-
-describeWithServer("manifests on a real API server", () => {
+describe("manifests on a real API server", () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "pilotlight-manifests-"));
     api = await startKubeApi();
@@ -235,7 +233,7 @@ const RIGHTS: readonly Right[] = [
   ["webhook", "get", "pods", "default", false],
 ];
 
-describeWithServer("rights", () => {
+describe("rights", () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "pilotlight-rights-"));
     api = await startKubeApi();
