@@ -9,7 +9,7 @@ const LEAST_MS = 0.05;
 /** In the order in which a request meets them. */
 const PHASES = /** @type {const} */ ([
   ["queue", "Queue", "waiting for a free slot"],
-  ["coldStart", "Cold start", "waiting for a first pod"],
+  ["coldStart", "Cold start", "waiting for a first pod; median and 95 % of those that did"],
   ["connect", "Connect", "reaching the pod"],
   ["upstream", "Upstream", "the pod, until its first byte"],
 ]);
