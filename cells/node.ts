@@ -13,6 +13,7 @@ import type { RoutingStore, StoreSubscriber } from "../store/types.ts";
 import { BookKeeper } from "./book-keeper.ts";
 import { Certificates } from "./certificates.ts";
 import { ControlClient } from "./control-client.ts";
+import { followCells } from "./follow-cells.ts";
 import { ControlServer } from "./control-server.ts";
 import type { CellEntry } from "./core/cell-entry.ts";
 import { fromRow } from "./core/digest.ts";
@@ -126,18 +127,11 @@ export class CellNode {
   }
 
   #useCells(): void {
-    const others = new Map(this.directory.others().map((cell) => [cell.name, cell]));
-    for (const [name, client] of this.#clients) {
-      if (others.has(name)) continue;
-      client.close();
-      this.#clients.delete(name);
-      this.snapshot.forget(name);
-    }
-    for (const cell of others.values()) {
-      const client = this.#clients.get(cell.name);
-      if (client === undefined) this.#connect(cell);
-      else client.use(cell);
-    }
+    followCells(this.directory.others(), {
+      clients: this.#clients,
+      connect: (cell) => this.#connect(cell),
+      forget: (name) => this.snapshot.forget(name),
+    });
   }
 
   #connect(cell: CellEntry): void {

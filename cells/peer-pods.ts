@@ -6,6 +6,7 @@ import type { ControlMessage } from "../common/contracts/cells.ts";
 import type { Random } from "../common/random.ts";
 import type { Certificates } from "./certificates.ts";
 import { ControlClient } from "./control-client.ts";
+import { followCells } from "./follow-cells.ts";
 import type { CellEntry } from "./core/cell-entry.ts";
 import { fromRow } from "./core/digest.ts";
 import type { ServiceDigest } from "./core/digest.ts";
@@ -52,18 +53,11 @@ export class PeerPods {
   }
 
   #useCells(): void {
-    const others = new Map(this.#options.directory.others().map((cell) => [cell.name, cell]));
-    for (const [name, client] of this.#clients) {
-      if (others.has(name)) continue;
-      client.close();
-      this.#clients.delete(name);
-      this.snapshot.forget(name);
-    }
-    for (const cell of others.values()) {
-      const client = this.#clients.get(cell.name);
-      if (client === undefined) this.#connect(cell);
-      else client.use(cell);
-    }
+    followCells(this.#options.directory.others(), {
+      clients: this.#clients,
+      connect: (cell) => this.#connect(cell),
+      forget: (name) => this.snapshot.forget(name),
+    });
   }
 
   #connect(cell: CellEntry): void {
