@@ -9,6 +9,7 @@ import type { Logger } from "../foundation/logger.ts";
 import type { CellCalls, ServiceKey } from "../store/cell-calls.ts";
 import type { Certificates } from "./certificates.ts";
 import { ControlClient } from "./control-client.ts";
+import { followCells } from "./follow-cells.ts";
 import type { CellEntry } from "./core/cell-entry.ts";
 import { OwnShare } from "./core/own-share.ts";
 import type { OwnShareState, ShareAnswer } from "./core/own-share.ts";
@@ -290,18 +291,10 @@ export class ShareClient {
   }
 
   #useCells(): void {
-    const { directory } = this.#options;
-    const cells = new Map(directory.all().map((cell) => [cell.name, cell]));
-    for (const [name, client] of this.#clients) {
-      if (cells.has(name)) continue;
-      client.close();
-      this.#clients.delete(name);
-    }
-    for (const cell of cells.values()) {
-      const client = this.#clients.get(cell.name);
-      if (client === undefined) this.#connect(cell);
-      else client.use(cell);
-    }
+    followCells(this.#options.directory.all(), {
+      clients: this.#clients,
+      connect: (cell) => this.#connect(cell),
+    });
     for (const service of this.#held.keys()) this.#options.onChange(service);
   }
 
