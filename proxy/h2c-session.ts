@@ -102,11 +102,17 @@ export class UpstreamSession {
 
   #onClose(): void {
     clearTimeout(this.#idleTimer);
-    const failure = this.#failure ?? { kind: "broken", message: "the session was closed" };
+    const failure = this.#failure ?? closedFailure(this.#isConnected);
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const user of waiting) user.onSessionFailed(failure);
   }
+}
+
+function closedFailure(isConnected: boolean): UpstreamFailure {
+  const message = "the session was closed";
+  if (isConnected) return { kind: "broken", message };
+  return { kind: "connect", failure: "reset", message };
 }
 
 const CONNECT_FAILURES: Readonly<Record<string, ConnectFailure>> = {

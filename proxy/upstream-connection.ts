@@ -218,9 +218,7 @@ export class UpstreamConnection implements UpstreamStream {
 
   #onError(error: NodeJS.ErrnoException): void {
     const { message, code = "" } = error;
-    if (this.#isConnected) return this.#fail({ kind: "broken", message });
-    const failure = CONNECT_FAILURES[code] ?? "unreachable";
-    this.#fail({ kind: "connect", failure, message });
+    this.#fail({ kind: "broken", message }, CONNECT_FAILURES[code] ?? "unreachable");
   }
 
   #onClose(): void {
@@ -228,13 +226,23 @@ export class UpstreamConnection implements UpstreamStream {
     this.#owner.onConnectionClosed(this);
   }
 
-  #fail(failure: UpstreamFailure): void {
+  #fail(failure: UpstreamFailure, why: ConnectFailure = "reset"): void {
     const listener = this.#listener;
+    const isConnected = this.#isConnected;
     this.destroy();
-    // Half an answer is worse than none: it says that the request was worked on.
-    const isHalf = failure.kind === "broken" && this.#parser.sawByte;
-    listener?.onUpstreamFailure(isHalf ? { kind: "bad", message: failure.message } : failure);
+    listener?.onUpstreamFailure(isConnected ? this.#asHalf(failure) : notConnected(failure, why));
   }
+
+  /** Half an answer is worse than none: it says that the request was worked on. */
+  #asHalf(failure: UpstreamFailure): UpstreamFailure {
+    const isHalf = failure.kind === "broken" && this.#parser.sawByte;
+    return isHalf ? { kind: "bad", message: failure.message } : failure;
+  }
+}
+
+/** A peer that hangs up in the middle of a handshake got nothing of the request, however it did it. */
+function notConnected({ message }: UpstreamFailure, failure: ConnectFailure): UpstreamFailure {
+  return { kind: "connect", failure, message };
 }
 
 const CONNECT_FAILURES: Readonly<Record<string, ConnectFailure>> = {

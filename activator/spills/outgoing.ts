@@ -13,6 +13,8 @@ export class Outgoing {
   readonly #tries = new Tries();
   #plan: SpillPlan | null = null;
   #words = "";
+  /** The way that ended the request, where one did. */
+  #lost: Spill | undefined;
 
   constructor(desk: SpillDesk, entry: RevisionEntry) {
     this.#desk = desk;
@@ -35,8 +37,9 @@ export class Outgoing {
     return found.plan !== null;
   }
 
-  /** For `Server-Timing` of a request that stayed; empty when nobody was asked. */
+  /** For `Server-Timing` of a request that stayed or was lost; empty when nobody was asked. */
   get timing(): string {
+    if (this.#lost !== undefined) return this.#lost.timing;
     return this.#words === "" ? "" : `choice;desc="${this.#words}"`;
   }
 
@@ -45,7 +48,14 @@ export class Outgoing {
     const plan = this.#plan;
     this.#plan = null;
     if (plan === null) return false;
-    new Spill(plan, request).start(wrap);
+    const spill = new Spill(plan, {
+      ...request,
+      onEnd: (verdict, end) => {
+        if (verdict.kind === "answer") this.#lost = spill;
+        request.onEnd(verdict, end);
+      },
+    });
+    spill.start(wrap);
     return true;
   }
 }

@@ -129,7 +129,9 @@ export class Spill {
 
   /** For `Server-Timing`, beside what the other cell says of its own times. */
   get timing(): string {
-    return `cell;desc="${this.plan.cell.name}", choice;desc="${this.plan.words}"`;
+    const { cell, hop, words } = this.plan;
+    const way = hop.spill === "wait" && !this.isHeldBack ? "given" : hop.spill;
+    return `cell;desc="${cell.name}", spill;desc="${way}", choice;desc="${words}"`;
   }
 
   #ended(end: AttemptEnd): void {

@@ -6,7 +6,15 @@ interface Entry {
   starts: number;
   status: number;
   reason: string;
+  timing: string;
   endedAt: number;
+}
+
+interface End {
+  readonly status: number;
+  readonly reason: string;
+  /** `Server-Timing` of the answer. */
+  readonly timing?: string;
 }
 
 export interface Counts {
@@ -26,7 +34,8 @@ export class Ledger {
 
   sent(id: string, entry: string): void {
     const sentAt = performance.now();
-    this.#entries.set(id, { entry, sentAt, starts: 0, status: -1, reason: "", endedAt: 0 });
+    const nothing = { starts: 0, status: -1, reason: "", timing: "", endedAt: 0 };
+    this.#entries.set(id, { entry, sentAt, ...nothing });
   }
 
   started(id: string): void {
@@ -34,11 +43,12 @@ export class Ledger {
     if (entry !== undefined) entry.starts += 1;
   }
 
-  ended(id: string, status: number, reason: string): void {
+  ended(id: string, { status, reason, timing = "" }: End): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
     entry.status = status;
     entry.reason = reason;
+    entry.timing = timing;
     entry.endedAt = performance.now();
   }
 
@@ -62,8 +72,8 @@ export class Ledger {
     return {
       sent: this.#entries.size,
       answered: all.filter(({ status }) => status === 200).length,
-      failedUndelivered: all.filter((one) => isFailed(one) && one.starts === 0).length,
-      failedUnknown: all.filter((one) => isFailed(one) && one.starts > 0).length,
+      failedUndelivered: all.filter((one) => isFailed(one) && !mayHaveRun(one)).length,
+      failedUnknown: all.filter((one) => isFailed(one) && mayHaveRun(one)).length,
       doubled: all.filter(({ starts }) => starts > 1).length,
       longestMs: Math.round(
         Math.max(
@@ -74,4 +84,12 @@ export class Ledger {
       reasons,
     };
   }
+}
+
+/**
+ * A pod saw it, or the cell of entry cannot know: all of it had left for a slot in another cell
+ * when that way broke (semantics 11.3), and nothing that the other cell would say now is safe.
+ */
+function mayHaveRun({ starts, reason, timing }: Entry): boolean {
+  return starts > 0 || (reason === "upstream_reset" && /spill;desc="(warm|given)"/.test(timing));
 }

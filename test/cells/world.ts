@@ -19,8 +19,9 @@ import { MAX_PODS, Sharer } from "./sharer.ts";
 export const CELLS = ["eu", "us", "ap"] as const;
 export const FENCED = "xx";
 const WORK_MS = 40;
-const RATE = 12;
+const RATE = 30;
 const ID = "x-cell-id";
+const LOST = { status: 0, reason: "connection lost" };
 const PATIENCE_MS = 40_000;
 /** Pods of each cell: few, so that requests must look elsewhere all the time. */
 const PODS: Readonly<Record<string, number>> = { eu: 1, us: 2, ap: 1, [FENCED]: 2 };
@@ -214,12 +215,14 @@ export class CellsWorld {
       },
       (answer) => {
         const reason = String(answer.headers["pilotlight-reason"] ?? "");
+        const timing = String(answer.headers["server-timing"] ?? "");
+        const end = { status: answer.statusCode ?? 0, reason, timing };
         answer.resume();
-        answer.on("end", () => this.ledger.ended(id, answer.statusCode ?? 0, reason));
-        answer.on("error", () => this.ledger.ended(id, 0, "cut"));
+        answer.on("end", () => this.ledger.ended(id, end));
+        answer.on("error", () => this.ledger.ended(id, { status: 0, reason: "cut" }));
       },
     );
-    outgoing.on("error", () => this.ledger.ended(id, 0, "connection lost"));
+    outgoing.on("error", () => this.ledger.ended(id, LOST));
     outgoing.end(isPost ? body : undefined);
   }
 }

@@ -1,6 +1,7 @@
 /** Upstreams that refuse, break, babble or die: how the attempt ends and what the client sees. */
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import { connect as dialTls } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import { startFrozenServer } from "../../fixtures/servers/frozen-server.ts";
 import {
@@ -65,6 +66,27 @@ describe("an upstream that cannot be reached", () => {
     client.socket.destroy();
     await frozen.stop();
   });
+
+  // Closed in order, not reset: nothing of a request is sent before the handshake is over.
+  it.each(["http1", "h2c"] as const)(
+    "is not reached when it hangs up in a handshake, %s",
+    async (protocol) => {
+      server = await startRawServer(async (connection) => {
+        await eventually(() => connection.receivedBytes > 0);
+        connection.socket.end();
+      });
+      const dialer = {
+        key: "tls",
+        dial: ({ host, port }: { readonly host: string; readonly port: number }) =>
+          dialTls({ host, port, rejectUnauthorized: false, allowHalfOpen: true }),
+      };
+      rig = await startRig({ port: server.port, attempt: { protocol, dialer } });
+      const client = new RawClient(rig.port).send(GET);
+      await client.has("connect-failed");
+      expect(rig.ends).toMatchObject([{ kind: "connect-failed", failure: "reset" }]);
+      client.socket.destroy();
+    },
+  );
 
   it("is no timeout when only our own process stalled", async () => {
     server = await startRawServer(answering(OK));
