@@ -7,7 +7,7 @@
 -- Stores the configuration of a revision and says so when it changed. A policy is in force with the
 -- next choice, or with the last of several calls when the targets must be put in another order; an
 -- order of the queue with the next request, and for those that wait page by page.
--- Keys: meta targets index-a index-b requests owned queue activators events details timers
+-- Keys: meta targets index-a index-b requests owned queue activators events details timers samples
 -- Args:
 --   config       JSON, as read back
 --   policy       load-balancing policy
@@ -36,12 +36,17 @@ local meta, config, policy, revision, configs, given =
 local order, limit, places = ORDERS[ARGV[14]] or FIFO, tonumber(ARGV[15]), tonumber(ARGV[16])
 
 local ctx = begin(KEYS, given)
+if ctx then mark_layout(ctx) end
 local is_same = redis.call('HGET', meta, 'config') == config
 if ctx and is_same and ctx[FILLING] == 0 and not ctx.rekey then return { 'same', 0 } end
 if not ctx then
   local now = time_of(given)
+  -- What another layout has left is no use to anybody; pods and activators tell it all again.
+  redis.call('UNLINK', unpack(KEYS))
+  is_same = false
   ctx = new_step(KEYS, pack_struct(RUN_FORMAT, now, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0))
   redis.call('HSET', meta, 'since', now)
+  mark_layout(ctx)
 end
 redis.call('HSET', meta, 'limit', limit)
 ctx.limit = limit

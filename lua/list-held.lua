@@ -1,13 +1,14 @@
---- @include "layout"
+--- @include "fence"
 -- One page of the leases and tickets that the store keeps for an activator, lapsed leases left out.
--- Keys: requests
+-- Keys: meta requests
 -- Args:
 --   activatorId  text
 --   cursor       of HSCAN, 0 at first
 -- Reply: ok, next cursor (0 at the end), then the ids found on this page
 -- Cost: O(page), about 256 requests of the revision
 -- Caller: activator, to compare with what it knows
-local requests, activator_id, cursor = KEYS[1], ARGV[1], ARGV[2]
+local meta, requests, activator_id, cursor = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
+fence(meta)
 local page = redis.call('HSCAN', requests, cursor, 'COUNT', 256)
 local reply = { 'ok', page[1] }
 for i = 1, #page[2], 2 do

@@ -1,6 +1,6 @@
---- @include "layout"
+--- @include "fence"
 -- One page of the targets of a revision.
--- Keys: targets details
+-- Keys: meta targets details
 -- Args:
 --   cursor     of HSCAN, 0 at first
 --   buried     1 to list tombstones too
@@ -9,13 +9,15 @@
 --   quarantinedUntil cause work
 -- Cost: O(page), about 64 targets
 -- Caller: dashboard, autoscaler, full comparison with the pods
-local page = redis.call('HSCAN', KEYS[1], ARGV[1], 'COUNT', 64)
+local meta, targets, all_details = KEYS[1], KEYS[2], KEYS[3]
+fence(meta)
+local page = redis.call('HSCAN', targets, ARGV[1], 'COUNT', 64)
 local reply = { page[1] }
 for i = 1, #page[2], 2 do
   local uid, target = page[2][i], { false, false, false, struct.unpack(TARGET_FORMAT, page[2][i + 1]) }
   local is_buried = target[STATE] == 'deleted'
   if not is_buried or ARGV[2] == '1' then
-    local raw = redis.call('HGET', KEYS[2], uid)
+    local raw = redis.call('HGET', all_details, uid)
     local details = raw and cmsgpack.unpack(raw)
       or { '', '', '', '', '{}', '', 0, 0, 0, 0, 0, 0, 0, '', 0, {} }
     local from = target[REST_AT]

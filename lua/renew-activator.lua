@@ -22,6 +22,7 @@ if run_id ~= '' and known_run ~= run_id then
   if known_run then ctx[HOLD] = ctx[NOW] + LEASE_TIME end
 end
 redis.call('ZADD', KEYS[ACTIVATORS], ctx[CLOCK] + LEASE_TIME, activator_id)
+mark_layout(ctx)
 local found = sweep(ctx, true)
 commit(ctx, 'renew', '', activator_id)
 local reply = { 'ok', ctx[MORE] and 1 or 0, #found.probes }

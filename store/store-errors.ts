@@ -12,6 +12,8 @@ export type StoreFault =
   | "wrong-node"
   /** One script holds the server. */
   | "busy"
+  /** A newer version of the platform has laid the state out anew: this one may not touch it. */
+  | "newer-layout"
   /** No memory, or no way to persist: nothing is written until that is over. */
   | "full";
 
@@ -32,6 +34,7 @@ const PREFIXES: readonly (readonly [StoreFault, readonly string[]])[] = [
     ],
   ],
   ["busy", ["BUSY"]],
+  ["newer-layout", ["NEWERLAYOUT"]],
   ["full", ["OOM", "MISCONF"]],
   [
     "away",
@@ -84,6 +87,8 @@ const CURES: Readonly<Record<StoreFault, string>> = {
   away: "check that Valkey runs and that the address is right",
   "wrong-node": "check that a primary serves all keys, and that the address names it",
   busy: "one script holds the server; end it with SCRIPT KILL or FUNCTION KILL",
+  "newer-layout":
+    "a newer version of Pilotlight is being rolled out; this process is of an older one, replace it",
   full: "give it more memory, or space to persist",
 };
 

@@ -7,10 +7,12 @@ import type { Random } from "../common/random.ts";
 import { createCellCalls } from "./cell-calls.ts";
 import type { CellCalls } from "./cell-calls.ts";
 import { closeClient, createClient } from "./client.ts";
-import type { StoreLogger } from "./client.ts";
+import type { StoreClient, StoreLogger } from "./client.ts";
 import { createKeys } from "./keys.ts";
 import { createKnowledgeStore } from "./knowledge.ts";
 import type { KnowledgeStore } from "./knowledge.ts";
+import { LibraryKeeper } from "./library-keeper.ts";
+import type { LibraryTimes } from "./library-keeper.ts";
 import { createLeaseCalls } from "./leases.ts";
 import type { LeaseCalls } from "./leases.ts";
 import { loadScripts } from "./load-scripts.ts";
@@ -37,6 +39,8 @@ export interface StoreOptions {
   readonly testTime?: () => number;
   readonly random?: Random;
   readonly library?: ScriptLibrary;
+  /** How long unused libraries stay; default a day. */
+  readonly libraryTimes?: LibraryTimes;
 }
 
 export interface StoreHandle {
@@ -76,6 +80,13 @@ export function createStore(options: StoreOptions): StoreHandle {
   const client = createClient(clientOptions);
   const library = options.library ?? loadScripts();
   const caller = createScriptCaller({ client, keys, library, testTime, options: clientOptions });
+  const libraries = new LibraryKeeper({
+    client,
+    caller,
+    library,
+    logger,
+    times: options.libraryTimes,
+  });
   const subscriber = new Subscriber({ ...clientOptions, keys, activatorId });
   const requests = createRequestCalls(client, caller);
 
@@ -98,17 +109,20 @@ export function createStore(options: StoreOptions): StoreHandle {
       await caller.command((connection) => connection.ping());
       return performance.now() - startedAt;
     },
-    server: async () => {
-      const info = await caller.command((connection) => connection.info("server"));
-      const valkey = /^valkey_version:(\S+)/m.exec(info)?.[1];
-      if (valkey !== undefined) return { name: "valkey", version: valkey };
-      return { name: "redis", version: /^redis_version:(\S+)/m.exec(info)?.[1] ?? "" };
-    },
+    server: () => caller.command(readServerFacts),
     close: () => {
       requests.close();
+      libraries.close();
       subscriber.close();
       closeClient(client);
       return Promise.resolve();
     },
   };
+}
+
+async function readServerFacts(client: StoreClient): Promise<ServerFacts> {
+  const info = await client.info("server");
+  const valkey = /^valkey_version:(\S+)/m.exec(info)?.[1];
+  if (valkey !== undefined) return { name: "valkey", version: valkey };
+  return { name: "redis", version: /^redis_version:(\S+)/m.exec(info)?.[1] ?? "" };
 }

@@ -1,5 +1,6 @@
 --- @include "layout"
 --- @include "new-step"
+--- @include "fence"
 -- What a revision that orders, binds early or shares among tenants carries along.
 local function read_tail(ctx, run)
   local ranked, shared, rekey
@@ -14,8 +15,8 @@ end
 local function begin(keys, given)
   if not call then name_globals() end
   local now = time_of(given)
-  local run = call('HGET', keys[META], 'run')
-  if not run then return nil end
+  local run = call('HGET', keys[META], RUN_FIELD)
+  if not run then return fence(keys[META], now) end
   local ctx = new_step(keys, run)
   local at, flags = ctx[NOW], ctx[FLAGS]
   if now < at then now = at end

@@ -1,6 +1,11 @@
 -- Numbers and formats of a revision as a whole, its index and its queue.
 
--- Field `run` of the meta hash, one field because every script reads and writes it: time, lease
+-- Layout of a revision's state. Who changes any format below or in `layout` raises this and renames
+-- the field: another version of the library then finds no record of its own, and asks the fence.
+local LAYOUT = 1
+local RUN_FIELD = 'run'
+
+-- RUN_FIELD of the meta hash, one field because every script reads and writes it: time, lease
 -- clock, hold, integral, arrivals, cursor, waiting, busy; policy, policy whose index is being filled
 -- (0 for none), flags: 1 event log on, 2 the index in force is the second, 4 a tail follows.
 local RUN_FORMAT = '>ddddddddBBB'
@@ -50,6 +55,7 @@ local TOMBSTONE_TIME = 600000000
 local QUARANTINE_CAP = 30000000
 local MEMORY_OF_FAULTS = 60000000
 local YOUNG = 5000000
+local LAYOUT_HELD = 120000000
 
 -- Most items that one call looks at in each of its loops.
 local MOST_TICKETS = 64

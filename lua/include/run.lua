@@ -19,5 +19,5 @@ local function store_run(ctx)
   end
   ctx[FLAGS] = flags
   local run = pack_struct(RUN_FORMAT, unpack(ctx, NOW, FLAGS))
-  call('HSET', ctx[KEY_LIST][META], 'run', tail and run .. tail or run)
+  call('HSET', ctx[KEY_LIST][META], RUN_FIELD, tail and run .. tail or run)
 end

@@ -96,7 +96,7 @@ export const askTicket: Binding<{ leaseId: string }, AcquireResult | { kind: "go
 
 export const listHeld: Binding<{ activatorId: string; cursor: string }, HeldPage> = {
   script: "list-held",
-  keys: ["requests"],
+  keys: ["meta", "requests"],
   args: ["activatorId", "cursor"],
   encode: ({ activatorId, cursor }) => [activatorId, cursor],
   decode: (reply) => ({ cursor: reply.text(1), ids: reply.texts(2) }),

@@ -3,7 +3,7 @@ import type { RevisionConfig } from "../../common/contracts/routing.ts";
 import { ROUTING_KEYS } from "../keys.ts";
 import type { RevisionFigures } from "../types.ts";
 import type { Binding, Reply } from "./binding.ts";
-import { STATE_KEYS, flag } from "./binding.ts";
+import { flag } from "./binding.ts";
 
 /** Until a simulation of the revision's own load finds a better one. */
 const DEFAULT_ALPHA = 0.3;
@@ -13,7 +13,7 @@ const us = (ms: number): string => String(Math.round(ms * US_PER_MS));
 /** True: call again, the targets are being put in the order of another policy. */
 export const configureRevision: Binding<RevisionConfig, boolean> = {
   script: "configure-revision",
-  keys: STATE_KEYS,
+  keys: ROUTING_KEYS,
   args: [
     "config",
     "policy",

@@ -18,7 +18,7 @@ export interface TargetPage {
 
 export const readTargets: Binding<{ cursor: string; buried: boolean }, TargetPage> = {
   script: "read-targets",
-  keys: ["targets", "details"],
+  keys: ["meta", "targets", "details"],
   args: ["cursor", "buried"],
   encode: ({ cursor, buried }) => [cursor, flag(buried)],
   decode: (reply) => ({

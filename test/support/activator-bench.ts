@@ -93,6 +93,10 @@ export class ActivatorBench {
     this.handle = createStore({ url, prefix });
   }
 
+  get prefix(): string {
+    return this.#prefix;
+  }
+
   get store(): StoreHandle["store"] {
     return this.handle.store;
   }

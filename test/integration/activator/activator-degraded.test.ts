@@ -1,9 +1,17 @@
 /** No store at all: each activator serves the pods that push to it, and no pod runs too much. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { ActivatorBench, REVISION, call, podOf } from "../../support/activator-bench.ts";
+import { createStore } from "../../../store/store.ts";
+import {
+  ActivatorBench,
+  REVISION,
+  call,
+  podOf,
+  revisionConfig,
+} from "../../support/activator-bench.ts";
 import type { BenchActivator, Reply } from "../../support/activator-bench.ts";
 import type { StubPod } from "../../support/activator-stub-pod.ts";
 import { eventually } from "../../support/eventually.ts";
+import { nextLayout } from "../../support/library-versions.ts";
 import { startValkey } from "../../support/valkey.ts";
 import type { ValkeyServer } from "../../support/valkey.ts";
 
@@ -104,6 +112,22 @@ describe("activators without a store", () => {
       "ready 0",
       "ready 0",
     ]);
+  });
+
+  it("serve their own pods when a newer version has laid the state out anew", async () => {
+    const url = `redis://127.0.0.1:${valkey.port}`;
+    const newer = createStore({ url, prefix: bench.prefix, library: nextLayout() });
+    onTestFinished(() => newer.close());
+    await newer.ready();
+    await newer.store.configureRevision(revisionConfig());
+    for (const [activator, pod] of [
+      [one, ofOne],
+      [two, ofTwo],
+    ] as const) {
+      await eventually(() => isDegraded(activator), { timeoutMs: 10_000 });
+      expect(podOf(await call(activator.dataUrl, "/"))).toBe(pod.uid);
+    }
+    expect(await newer.store.readTargets(REVISION)).toEqual([]);
   });
 
   it("serve what waited when the store went away", async () => {

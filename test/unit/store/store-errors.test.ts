@@ -12,6 +12,7 @@ describe("an error of the store", () => {
     ["ASK 3999 127.0.0.1:6381", "wrong-node"],
     ["TRYAGAIN Multiple keys request during rehashing of slot", "wrong-node"],
     ["BUSY Valkey is busy running a script.", "busy"],
+    ["NEWERLAYOUT the state has layout 2, this library writes 1", "newer-layout"],
     ["OOM command not allowed when used memory > 'maxmemory'.", "full"],
     ["MISCONF Valkey is configured to save RDB snapshots", "full"],
     ["Connection is closed.", "away"],
