@@ -8,7 +8,7 @@
 import { randomBytes } from "node:crypto";
 import type { ControlReply, ControlRequest } from "../common/contracts/cells.ts";
 import type { Logger } from "../foundation/logger.ts";
-import type { CellCalls, ServiceKey } from "../store/cell-calls.ts";
+import type { BooksMark, CellCalls, ServiceKey } from "../store/cell-calls.ts";
 import type { CellDirectory } from "./directory.ts";
 
 type ShareRequest = Extract<ControlRequest, { kind: "share" }>;
@@ -23,17 +23,6 @@ export interface BookKeeperOptions {
   /** Asks every cell what it holds of a service. */
   readonly askAll: (service: string) => void;
 }
-
-interface Mark {
-  readonly id: string;
-  /** Cells that told all they hold. */
-  readonly told: readonly string[];
-  /** Cells that an operator declared lost, and that told nothing since. */
-  readonly lost: readonly string[];
-}
-
-/** In front of the name of a lost cell, in the text of the mark. */
-const LOST = "!";
 
 export class BookKeeper {
   readonly #options: BookKeeperOptions;
@@ -55,23 +44,21 @@ export class BookKeeper {
         max,
         mustHear: this.#mustHear(mark, request.movedFrom !== ""),
       });
+      // The store was lost in between: who had to be heard was judged by what is gone.
+      if ((await this.#mark()).id !== mark.id) return notSettled(request);
       if (reply.kind === "hearing") askAll(service);
       const { kind: outcome, share, numberOnRecord, unheard } = reply;
       const free = outcome === "ok" ? freePods(max, reply.granted) : 0;
       return { kind: "granted", id, outcome, share, numberOnRecord, free, unheard, mark: mark.id };
     } catch (error) {
       logger.debug("share not settled", { cell, service, error });
-      const nothing = { share: holds, numberOnRecord: number, free: 0, unheard: [], mark: "" };
-      return { kind: "granted", id, outcome: "failed", ...nothing };
+      return notSettled(request);
     }
   }
 
   /** A cell has told all it holds in books of this cell. */
   async told(cell: string, mark: string): Promise<void> {
-    const present = await this.#mark();
-    if (present.id !== mark || present.told.includes(cell)) return;
-    const lost = present.lost.filter((name) => name !== cell);
-    await this.#write({ id: mark, told: [...present.told, cell], lost });
+    await this.#options.calls.noteInBooksMark(mark, cell, "told");
   }
 
   /** Declares a cell lost in every book kept here; answers the pods that it held. */
@@ -79,39 +66,35 @@ export class BookKeeper {
     const { calls, logger } = this.#options;
     const services = await calls.listBooks();
     const held = await Promise.all(services.map((service) => calls.forgetCell(service, cell)));
-    const mark = await this.#mark();
-    const told = mark.told.filter((name) => name !== cell);
-    const lost = [...mark.lost.filter((name) => name !== cell), cell];
-    await this.#write({ id: mark.id, told, lost });
+    await calls.noteInBooksMark((await this.#mark()).id, cell, "lost");
     const pods = held.reduce((sum, count) => sum + count, 0);
     logger.warn("cell declared lost", { cell, pods, services: services.length });
     return pods;
   }
 
   /** Of whom a book must know something before it grants anything. */
-  #mustHear(mark: Mark, moved: boolean): readonly string[] {
+  #mustHear({ cells }: BooksMark, moved: boolean): readonly string[] {
     const reachable = this.#options.reachable();
     const known = this.#options.directory
       .all()
       .map(({ name }) => name)
-      .filter((name) => reachable.has(name) || !mark.lost.includes(name));
-    const isWhole = known.every((name) => mark.told.includes(name));
+      .filter((name) => reachable.has(name) || cells.get(name) !== "lost");
+    const isWhole = known.every((name) => cells.get(name) === "told");
     if (!isWhole || moved) return known;
     // A service may have moved here from another home, and the others still hold what that granted.
     return known.filter((name) => reachable.has(name));
   }
 
   /** Made anew where the store has lost it, and then nobody has told anything yet. */
-  async #mark(): Promise<Mark> {
-    const { calls } = this.#options;
-    const text = await calls.readBooksMark();
-    return parseMark(text ?? (await calls.makeBooksMark(randomBytes(6).toString("hex"))));
+  #mark(): Promise<BooksMark> {
+    return this.#options.calls.readBooksMark(() => randomBytes(6).toString("hex"));
   }
+}
 
-  #write({ id, told, lost }: Mark): Promise<void> {
-    const words = [id, ...told, ...lost.map((name) => `${LOST}${name}`)];
-    return this.#options.calls.writeBooksMark(words.join(" "));
-  }
+/** Changes nothing for the cell: it asks again. */
+function notSettled({ id, number, holds }: ShareRequest): ShareReply {
+  const nothing = { share: holds, numberOnRecord: number, free: 0, unheard: [], mark: "" };
+  return { kind: "granted", id, outcome: "failed", ...nothing };
 }
 
 /** Without a limit as many as a cell could ever ask for at once. */
@@ -120,13 +103,3 @@ function freePods(max: number, granted: number): number {
 }
 
 const UNLIMITED_PODS = 1_000;
-
-function parseMark(text: string): Mark {
-  const [id = "", ...words] = text.split(" ");
-  const isLost = (word: string): boolean => word.startsWith(LOST);
-  return {
-    id,
-    told: words.filter((word) => !isLost(word)),
-    lost: words.filter((word) => isLost(word)).map((word) => word.slice(LOST.length)),
-  };
-}

@@ -1,5 +1,5 @@
 /** The end of control streams that other cells opened to this activator. */
-import type { TLSSocket } from "node:tls";
+import type { Duplex } from "node:stream";
 import type { ControlMessage } from "../common/contracts/cells.ts";
 import type { BookKeeper } from "./book-keeper.ts";
 import type { DigestFeeds, Feed } from "./digest-feeds.ts";
@@ -19,9 +19,10 @@ export class ControlServer {
   }
 
   /** `cell` is what the peer's certificate proved. */
-  accept(socket: TLSSocket, cell: string): void {
+  accept(socket: Duplex, cell: string): void {
     const { feeds, now } = this.#options;
     let feed: Feed | undefined;
+    const settling = new Set<Promise<boolean>>();
     const stream = new LineStream(socket, {
       onMessage: (message) => {
         if (message.kind === "hello") {
@@ -30,7 +31,7 @@ export class ControlServer {
           feed = { cell, name, stream, wantsDigests, isEntry, echo: 0, heardAt: now() };
           feeds.add(feed);
         } else if (feed !== undefined) {
-          this.#onMessage(feed, message);
+          this.#onMessage(feed, settling, message);
         }
       },
       onClose: () => {
@@ -40,20 +41,33 @@ export class ControlServer {
   }
 
   /** What the other end asks; its other words, and those of a newer version, change nothing. */
-  #onMessage(feed: Feed, message: ControlMessage): void {
-    const { feeds, books } = this.#options;
+  #onMessage(feed: Feed, settling: Set<Promise<boolean>>, message: ControlMessage): void {
+    const { feeds } = this.#options;
     if (message.kind === "ping") feeds.pinged(feed, message.at);
-    else if (message.kind === "share") void this.#settle(feed, message);
-    // Not on record: the cell comes back on a new stream, and tells all again.
-    else if (message.kind === "told") {
-      books.told(feed.cell, message.mark).catch(() => feed.stream.close());
-    } else if (message.kind === "forget") void this.#forget(feed, message);
+    else if (message.kind === "share") {
+      const settled = this.#settle(feed, message).finally(() => settling.delete(settled));
+      settling.add(settled);
+    } else if (message.kind === "told") void this.#told(feed, [...settling], message.mark);
+    else if (message.kind === "forget") void this.#forget(feed, message);
   }
 
-  async #settle(feed: Feed, message: Extract<ControlMessage, { kind: "share" }>): Promise<void> {
-    // Unanswered when the store is away: the cell keeps what it holds, and asks again.
-    const reply = await this.#options.books.settle(feed.cell, message).catch(() => null);
-    if (reply !== null) feed.stream.send(reply);
+  /** Answers whether what the cell holds is on record. */
+  async #settle(feed: Feed, message: Extract<ControlMessage, { kind: "share" }>): Promise<boolean> {
+    const reply = await this.#options.books.settle(feed.cell, message);
+    feed.stream.send(reply);
+    return reply.outcome !== "failed";
+  }
+
+  /** Its last word is worth as much as those before it: none of them may be missing in the books. */
+  async #told(feed: Feed, before: readonly Promise<boolean>[], mark: string): Promise<void> {
+    try {
+      const onRecord = await Promise.all(before);
+      if (onRecord.every(Boolean)) return await this.#options.books.told(feed.cell, mark);
+    } catch {
+      // The store is away.
+    }
+    // The cell comes back on a new stream, and tells all again.
+    feed.stream.close();
   }
 
   async #forget(

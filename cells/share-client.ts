@@ -270,6 +270,8 @@ export class ShareClient {
   async #tellAll(home: string, mark: string): Promise<void> {
     const client = this.#clients.get(home);
     if (client === undefined || mark === "" || this.#marks.get(home) === mark) return;
+    // What is still being read cannot be told: the next answer asks again.
+    if ([...this.#held.values()].some(({ share }) => share === null)) return;
     this.#marks.set(home, mark);
     const told = [...this.#held.values()].map(async (held) => {
       if (held.share === null || this.#homeOf(held) !== home || held.asking !== 0) return;

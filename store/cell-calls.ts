@@ -23,16 +23,26 @@ export interface CellCalls {
   /** What this cell may run of a service, an opaque text; null when the store knows nothing. */
   readOwnShare(service: ServiceKey): Promise<string | null>;
   writeOwnShare(service: ServiceKey, share: string): Promise<void>;
-  /** A mark that is there as long as the store has lost nothing since its first book. */
-  readBooksMark(): Promise<string | null>;
-  writeBooksMark(mark: string): Promise<void>;
-  /** Writes it where there is none, and answers the one that is there then. */
-  makeBooksMark(mark: string): Promise<string>;
+  /** Made with the id `fresh` where there is none. */
+  readBooksMark(fresh: () => string): Promise<BooksMark>;
+  /** Changes one cell of the mark and no other; without effect on a mark of another id. */
+  noteInBooksMark(id: string, cell: string, word: MarkWord): Promise<void>;
   /** To every activator of this cell: services whose digest changed, opaque here. */
   publish(message: string): Promise<void>;
 }
 
+/** `told`: all that the cell holds is in the books; `lost`: an operator said so, it told nothing since. */
+export type MarkWord = "told" | "lost";
+
+/** There as long as the store has lost nothing since its first book. */
+export interface BooksMark {
+  readonly id: string;
+  readonly cells: ReadonlyMap<string, MarkWord>;
+}
+
 const SHARE_FIELD = "s:";
+/** Beside it a field per cell, whose name begins with the id: words for a lost mark change nothing. */
+const MARK_ID_FIELD = "id";
 
 export function createCellCalls(caller: ScriptCaller, keys: Keys): CellCalls {
   const book = (service: ServiceKey): string => keys.one(service, "book");
@@ -62,18 +72,32 @@ export function createCellCalls(caller: ScriptCaller, keys: Keys): CellCalls {
     writeOwnShare: async (service, share) => {
       await caller.command((client) => client.set(keys.one(service, "share"), share));
     },
-    readBooksMark: () => caller.command((client) => client.get(keys.booksMark)),
-    writeBooksMark: async (mark) => {
-      await caller.command((client) => client.set(keys.booksMark, mark));
+    readBooksMark: async (fresh) => {
+      const read = (): Promise<Record<string, string>> =>
+        caller.command((client) => client.hgetall(keys.booksMark));
+      const known = toMark(await read());
+      if (known !== null) return known;
+      await caller.command((client) => client.hsetnx(keys.booksMark, MARK_ID_FIELD, fresh()));
+      return toMark(await read()) ?? { id: "", cells: new Map() };
     },
-    makeBooksMark: async (mark) => {
-      await caller.command((client) => client.set(keys.booksMark, mark, "NX"));
-      return (await caller.command((client) => client.get(keys.booksMark))) ?? mark;
+    noteInBooksMark: async (id, cell, word) => {
+      await caller.command((client) => client.hset(keys.booksMark, `${id} ${cell}`, word));
     },
     publish: async (message) => {
       await caller.command((client) => client.publish(keys.cellsChannel, message));
     },
   };
+}
+
+function toMark(fields: Readonly<Record<string, string>>): BooksMark | null {
+  const id = fields[MARK_ID_FIELD];
+  if (id === undefined) return null;
+  const start = `${id} `;
+  const cells = Object.entries(fields)
+    .filter(([field]) => field.startsWith(start))
+    // Written by `noteInBooksMark`.
+    .map(([field, word]) => [field.slice(start.length), word as MarkWord] as const);
+  return { id, cells: new Map(cells) };
 }
 
 function isServiceKey(text: string): text is ServiceKey {

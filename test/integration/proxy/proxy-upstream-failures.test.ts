@@ -77,8 +77,8 @@ describe("an upstream that cannot be reached", () => {
       });
       const dialer = {
         key: "tls",
-        dial: ({ host, port }: { readonly host: string; readonly port: number }) =>
-          dialTls({ host, port, rejectUnauthorized: false, allowHalfOpen: true }),
+        dial: (to: { readonly host: string; readonly port: number }) =>
+          dialTls({ ...to, rejectUnauthorized: false }),
       };
       rig = await startRig({ port: server.port, attempt: { protocol, dialer } });
       const client = new RawClient(rig.port).send(GET);
