@@ -3,7 +3,8 @@ import type { ActivatorOptions, ActivatorParts } from "./activator.ts";
 import { CallerAuth } from "./caller-auth.ts";
 import { ColdStarts } from "./cold-starts.ts";
 import type { DispatchParts } from "./dispatch-parts.ts";
-import { probeTarget } from "./probe-target.ts";
+import { Lookout } from "./lookout.ts";
+import { isReachable, probeTarget } from "./probe-target.ts";
 import { Witness } from "./witness.ts";
 
 type Made = Pick<
@@ -23,16 +24,19 @@ type Made = Pick<
 export function dispatchParts(options: ActivatorOptions, made: Made): DispatchParts {
   const { config, store, clock, logger } = options;
   const { intake, stockAutoscaler, ...routing } = made;
+  const witness = new Witness({ store, probe: probeTarget, ...routing });
+  const connectMs = config.connectTimeoutMs;
   return {
     ...routing,
     clock,
     logger,
     callerAuth: callerAuthOf(options),
     surroundings: config.runFolder === "" ? "cluster" : "local",
-    connectMs: config.connectTimeoutMs,
+    connectMs,
     replayBytes: config.replayBytes,
     allowDebug: config.allowDebug,
-    witness: new Witness({ store, probe: probeTarget, ...routing }),
+    witness,
+    lookout: new Lookout({ witness, reach: isReachable, connectMs }),
     desk: made.ranking?.desk ?? null,
     coldStarts: new ColdStarts({ store, logger, marksOf: (uid) => intake.marksOf(uid) }),
     observing: options.observing ?? null,

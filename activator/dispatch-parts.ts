@@ -9,6 +9,7 @@ import type { Surroundings } from "./core/forward-headers.ts";
 import type { SpillDesk } from "./spills/spill-desk.ts";
 import type { RequestTimer } from "./core/request-timer.ts";
 import type { InternalTls } from "./internal-tls.ts";
+import type { Lookout } from "./lookout.ts";
 import type { Hold } from "./hold.ts";
 import type { Observing } from "./observing.ts";
 import type { StockObserver } from "./stock-autoscaler.ts";
@@ -18,6 +19,7 @@ import type { Witness } from "./witness.ts";
 export interface DispatchParts {
   readonly hold: Hold;
   readonly witness: Witness;
+  readonly lookout: Lookout;
   readonly callerAuth: CallerAuth;
   /** Where calls get their rank; null where nothing is kept of workflows. */
   readonly desk: CallDesk | null;

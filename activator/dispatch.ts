@@ -190,10 +190,11 @@ export class Dispatch implements TicketHolder {
   }
 
   #forward(lease: Lease): void {
-    const { exchange } = this.#request;
+    const { exchange, entry } = this.#request;
     this.#attempts += 1;
     this.#forwarding = true;
-    exchange.forward(this.#watched(this.#cells.framed(this.#attempt(lease))));
+    const attempt = this.#watched(this.#cells.framed(this.#attempt(lease)));
+    this.#parts.lookout.forward(attempt, { exchange, entry, lease, facts: () => this.#facts() });
   }
 
   #watched(attempt: Attempt): Attempt {

@@ -3,6 +3,7 @@
  * store suspects or that sit in quarantine.
  */
 import { request } from "node:http";
+import { connect } from "node:net";
 import {
   ACTIVATOR_PROBE_AGENT,
   NETWORK_PROBE_HEADER,
@@ -57,5 +58,32 @@ export function probeTarget(target: ProbeTarget): Promise<ProbeResult> {
     });
     probe.on("error", () => resolve("silent"));
     probe.end();
+  });
+}
+
+export type Reach = (
+  where: { readonly host: string; readonly port: number },
+  limitMs: number,
+) => Promise<boolean>;
+
+/** What says that there is no way to the host; a refusal comes from one that lives. */
+const NO_WAY: ReadonlySet<string> = new Set(["EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN"]);
+
+/** Whether the host takes or refuses a connection within the limit; never rejects. */
+export function isReachable(
+  where: { readonly host: string; readonly port: number },
+  limitMs: number,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(where);
+    // After a stall of ours timers ring before sockets are read: one round of reading first.
+    const deadline = setTimeout(() => setImmediate(() => done(false)), limitMs);
+    const done = (isReached: boolean): void => {
+      clearTimeout(deadline);
+      socket.destroy();
+      resolve(isReached);
+    };
+    socket.once("connect", () => done(true));
+    socket.once("error", ({ code = "" }: NodeJS.ErrnoException) => done(!NO_WAY.has(code)));
   });
 }

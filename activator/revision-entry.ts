@@ -22,6 +22,8 @@ export class RevisionEntry {
   usedAt: number;
   /** Instant of the last read of the configuration. */
   readAt = 0;
+  /** Mean time of late from the sending of a request to the head of its answer; 0 before the first. */
+  answerMs = 0;
   /** Targets as of the last report; for the heartbeat period. */
   targets = 0;
   #metrics: RevisionMetrics;

@@ -39,6 +39,17 @@ export class Witness {
     else this.#leave(testimony, evidence);
   }
 
+  /** The same without an end of the request: it goes on. */
+  saw({ entry, lease, evidence }: Omit<Testimony, "release">): void {
+    const { store, degraded } = this.#options;
+    if (evidence === "none") return;
+    if (degraded.has(entry)) return degraded.failed(lease.targetUid);
+    store
+      .reportEvidence(entry.key, lease.targetUid, lease.leaseId, evidence)
+      // The store is away: the next request there finds the same, and so do heartbeats.
+      .catch(() => {});
+  }
+
   async #askFirst(testimony: Testimony): Promise<void> {
     const { targetUid, address } = testimony.lease;
     const answer = await this.#options.probe({ targetUid, address });
@@ -46,15 +57,7 @@ export class Witness {
   }
 
   #leave({ entry, lease, release }: Testimony, evidence: Evidence): void {
-    const { store, returns, degraded } = this.#options;
-    if (evidence !== "none" && degraded.has(entry)) {
-      degraded.failed(lease.targetUid);
-    } else if (evidence !== "none") {
-      store
-        .reportEvidence(entry.key, lease.targetUid, lease.leaseId, evidence)
-        // The store is away: the next request there finds the same, and so do heartbeats.
-        .catch(() => {});
-    }
-    returns.release(entry, lease.leaseId, release);
+    this.saw({ entry, lease, evidence });
+    this.#options.returns.release(entry, lease.leaseId, release);
   }
 }

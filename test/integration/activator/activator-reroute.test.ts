@@ -1,5 +1,6 @@
 /** What happens to a request whose attempt fails: sent on, repeated, answered, and never twice. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { FreezableServer } from "../../fixtures/servers/frozen-server.ts";
 import { ActivatorBench, REVISION, call, podOf } from "../../support/activator-bench.ts";
 import type { BenchActivator } from "../../support/activator-bench.ts";
 import type { Manner, StubPod } from "../../support/activator-stub-pod.ts";
@@ -157,6 +158,49 @@ describe("nobody knows whether it ran", () => {
     await expect(call(activator.dataUrl, "/break")).rejects.toThrow(/aborted|hang up|reset/i);
     expect(bad.hits + good.hits).toBe(1);
     await eventually(async () => (await bench.busy()) === 0);
+  });
+});
+
+describe("a host that is cut off, and breaks no connection", () => {
+  let server: FreezableServer;
+  let beats: NodeJS.Timeout;
+  let pods: { readonly cut: StubPod; readonly good: StubPod };
+
+  beforeEach(async () => {
+    const cut = await bench.pod();
+    server = await FreezableServer.start(cut.address);
+    const { port } = server;
+    await cut.push(activator.push, "hello", "ready", { port });
+    beats = setInterval(() => {
+      cut.push(activator.push, "heartbeat", "ready", { port }).catch(() => {});
+    }, 500);
+    // Leaves a connection that stands.
+    expect(podOf(await call(activator.dataUrl, "/"))).toBe("frozen");
+    const good = await bench.pod();
+    await good.register(activator.push);
+    pods = { cut, good };
+    await server.freeze();
+  });
+
+  afterEach(async () => {
+    clearInterval(beats);
+    await server.stop();
+  });
+
+  it("loses what was sent over one that stands to the next pod, where that may be repeated", async () => {
+    const startedAt = performance.now();
+    expect(podOf(await call(activator.dataUrl, "/"))).toBe(pods.good.uid);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(await stateOf(pods.cut)).toBe("quarantined");
+    await eventually(async () => (await bench.busy()) === 0, { timeoutMs: 5_000 });
+  });
+
+  it("keeps the others away from it while a POST waits for its answer", async () => {
+    const waiting = call(activator.dataUrl, "/", POST);
+    await eventually(async () => (await stateOf(pods.cut)) === "quarantined");
+    expect(podOf(await call(activator.dataUrl, "/", POST))).toBe(pods.good.uid);
+    server.thaw();
+    expect(podOf(await waiting)).toBe("frozen");
   });
 });
 
