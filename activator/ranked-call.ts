@@ -21,15 +21,18 @@ import type { CallEstimate } from "../common/hexgen/call-estimate.ts";
 import { estimateCall, ownValue } from "../common/hexgen/call-estimate.ts";
 import { roundHalfUp } from "../common/hexgen/cost.ts";
 import type { ClassKnowledge } from "../common/hexgen/knowledge.ts";
+import type { ModelBody } from "../common/hexgen/model-body.ts";
 import { formatOrderHeader, hopelessAfter } from "../common/urgency.ts";
 import type { CallDetails, CallPlan, Lease, OwnObjective } from "../store/types.ts";
 import type { CallArrival, CallDeskParts } from "./call-desk.ts";
-import type { BodyNames, CallNames } from "./core/call-facts.ts";
+import type { CallNames } from "./core/call-facts.ts";
 import { namesOf, NO_BODY, readBody, readWorkflow } from "./core/call-facts.ts";
 import { withHeader } from "./core/forward-headers.ts";
 import type { DeclaredSlo, OpeningRequest } from "./core/open-request.ts";
 import { openRequest, sloOf } from "./core/open-request.ts";
 import { weightOf } from "./core/tenants.ts";
+import type { LastCall, WarmGroup } from "./core/warm-targets.ts";
+import { warmGroups, warmPods } from "./core/warm-targets.ts";
 
 const US_PER_MS = 1_000;
 
@@ -44,11 +47,12 @@ export class RankedCall {
   readonly #arrival: CallArrival;
   readonly #headers: WorkflowHeaders;
   readonly #names: CallNames;
-  readonly #body: BodyNames;
+  readonly #body: ModelBody;
   readonly #tenant: string;
   readonly #class: ClassKnowledge | undefined;
   readonly #estimate: CallEstimate;
   #plan: CallPlan | OwnObjective | undefined;
+  #warm: readonly WarmGroup[] = [];
   #isOpen = false;
   #lease: Lease | undefined;
 
@@ -77,8 +81,13 @@ export class RankedCall {
     const slo = sloOf(this.#headers, config, this.#estimate.outputTokens);
     if (this.#names.workflow === "") {
       this.#plan = { sloUs: slo.sloUs, restUs: this.#estimate.meanUs };
-      return;
+      return this.#lookForPrefix(undefined);
     }
+    this.#lookForPrefix(await this.#openInWorkflow(slo));
+  }
+
+  /** The workflow's last call; undefined when the store does not answer. */
+  async #openInWorkflow(slo: DeclaredSlo): Promise<LastCall | undefined> {
     const { workflows, logger } = this.#parts;
     try {
       const opened = await workflows.openCall(this.#openRequest(slo));
@@ -86,10 +95,25 @@ export class RankedCall {
       this.#isOpen = true;
       if (opened.open === 1 && opened.plan.readyAt === opened.plan.workflowArrivedAt)
         this.#announce();
+      return { targetUid: opened.lastTarget, fingerprints: opened.lastFingerprints };
     } catch (error) {
       // It runs without a rank: late in the queue, but it runs.
       logger.debug("workflow not opened", { revision: this.#arrival.entry.key, error });
+      return undefined;
     }
+  }
+
+  /** Only a choice by speed can weigh what a pod holds; the published rule knows nothing of it. */
+  #lookForPrefix(last: LastCall | undefined): void {
+    const { fingerprints } = this.#body;
+    const { entry, config } = this.#arrival;
+    if (fingerprints.length === 0 || config.policy !== "speed-aware") return;
+    if (config.dispatchRule === "repo" || this.#estimate.workUs.size === 0) return;
+    const { prefixesOf, clock, knowledge } = this.#parts;
+    const remembered = prefixesOf(entry).find(fingerprints, clock.now());
+    const pods = warmPods(remembered, fingerprints, last);
+    const revision = knowledge.ofRevision(entry.key);
+    this.#warm = warmGroups(pods, this.#body, this.#estimate, revision);
   }
 
   /** What the store ranks and weighs it by. */
@@ -99,6 +123,7 @@ export class RankedCall {
     return {
       ...(this.#plan === undefined ? {} : { plan: this.#plan }),
       ...(workUs.size === 0 ? {} : { workUs }),
+      ...(this.#warm.length === 0 ? {} : { warm: this.#warm }),
       ...(promptTokens < 0 ? {} : { promptTokens }),
       ...(this.#tenant === ""
         ? {}
@@ -168,6 +193,7 @@ export class RankedCall {
         workflow: this.#workflowKey(),
         callId: this.#names.callId,
         targetUid: this.#lease?.targetUid ?? "",
+        fingerprints: this.#body.fingerprints,
         isFinal: this.#names.isFinal,
       })
       // Its state ends by its own time.

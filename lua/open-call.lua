@@ -15,7 +15,7 @@
 --   mayExtend   1 when this call may move the objective
 --   template    of the class, as include/template has it
 --   remaining   the same of the stages after this one, `-` when the caller does not know
--- Reply: ok, then as text readyAt budget deadline rest arrivedAt, then index, open, last target
+-- Reply: ok, then as text readyAt budget deadline rest arrivedAt, then index, open, last target, its prints
 -- Cost: O(stages of the template)
 -- Caller: activator, before acquire-lease
 local key = KEYS[1]
@@ -27,7 +27,8 @@ slo, deadline, least = tonumber(slo), tonumber(deadline), tonumber(least)
 local function reply_plan(workflow, ready, budget, rest)
   local function text(number) return string.format('%.17g', number) end
   return { 'ok', text(ready), text(budget), text(workflow.deadline), text(rest),
-    text(workflow.arrive), workflow.index, workflow.open, workflow.last }
+    text(workflow.arrive), workflow.index, workflow.open, workflow.last,
+    workflow.prints }
 end
 
 local workflow = read_workflow(key)

@@ -46,10 +46,22 @@ export interface CallDetails {
    * counts a second, so that `speed-aware` chooses like `min-connections`.
    */
   readonly workUs?: ReadonlyMap<string, number>;
+  /**
+   * Targets that are thought to hold a beginning of the prompt, longest first, with the times of the
+   * call there. The store looks at the first eight of them (`speed-aware`).
+   */
+  readonly warm?: readonly WarmTargets[];
   /** Tokens of the prompt: a target that reports less free KV room is passed over (`speed-aware`). */
   readonly promptTokens?: number;
   /** True: refuse with `deadline-unreachable` when the deadline cannot be met at twice the expected speed. */
   readonly rejectLate?: boolean;
+}
+
+/** Targets that hold the same length of a prompt's beginning. */
+export interface WarmTargets {
+  readonly targetUids: readonly string[];
+  /** As `workUs`, without the prefill of what they hold. */
+  readonly workUs: ReadonlyMap<string, number>;
 }
 
 /** A tenant whose calls wait; while several wait, each gets service in proportion to its weight. */
@@ -354,6 +366,8 @@ export interface OpenCallResult {
   readonly open: number;
   /** Uid of the target on which the last closed call ran; empty at first. For affinity. */
   readonly lastTarget: string;
+  /** How the prompt of that call began, see `readModelBody`; empty where it had none. */
+  readonly lastFingerprints: readonly string[];
 }
 
 export interface CloseCallRequest {
@@ -361,6 +375,8 @@ export interface CloseCallRequest {
   readonly callId: string;
   /** Where it ran; empty when nowhere. */
   readonly targetUid: string;
+  /** How its prompt began: what the engine there may still hold. */
+  readonly fingerprints: readonly string[];
   /** The last call of the workflow: its state goes soon after the last open call ends. */
   readonly isFinal: boolean;
 }

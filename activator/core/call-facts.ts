@@ -84,23 +84,21 @@ export function readBody(
   return head.contentLength > 0 ? sizedBody(head.contentLength) : undefined;
 }
 
-/** What the sidecar and the log are told of a body; zeros and empty where there is none. */
-export type BodyNames = Pick<ModelBody, "characters" | "messages" | "model" | "fingerprints">;
-
-export const NO_BODY: BodyNames = { characters: 0, messages: 0, model: "", fingerprints: [] };
+/** Stands for a body that is none of a model, or was not seen: zeros and empty. */
+export const NO_BODY: ModelBody = {
+  model: "",
+  characters: 0,
+  messages: 0,
+  imageTokens: 0,
+  cjkShare: 0,
+  maxTokens: undefined,
+  answers: 1,
+  fingerprints: [],
+};
 
 /** Nearly all of a long body is prompt. */
 function sizedBody(characters: number): ModelBody {
-  return {
-    model: "",
-    characters,
-    messages: 1,
-    imageTokens: 0,
-    cjkShare: 0,
-    maxTokens: undefined,
-    answers: 1,
-    fingerprints: [],
-  };
+  return { ...NO_BODY, characters, messages: 1 };
 }
 
 function parseJson(body: Buffer): unknown {

@@ -17,8 +17,6 @@ export interface CallFacts {
   /** Stage of the workflow, else the route; the name under which its times are kept. */
   readonly stage: string;
   readonly outputHint: number | undefined;
-  /** Tokens of the prompt that each pod's card is thought to hold, by card. */
-  readonly cachedTokens?: ReadonlyMap<string, number>;
 }
 
 export interface CallEstimate {
@@ -52,11 +50,7 @@ export function estimateCall(
     const us =
       promptTokens < 0
         ? routeUs(revision, card, facts.stage)
-        : tokensUs(revision, card, {
-            inputTokens: promptTokens,
-            outputTokens,
-            cachedTokens: facts.cachedTokens?.get(card) ?? 0,
-          });
+        : tokensUs(revision, card, { inputTokens: promptTokens, outputTokens, cachedTokens: 0 });
     if (us !== undefined) workUs.set(card, Math.max(1, us));
   }
   return { promptTokens, outputTokens, workUs, meanUs: meanOverPool(workUs, revision.pool) };
@@ -64,9 +58,45 @@ export function estimateCall(
 
 function promptTokensOf(body: ModelBody, revision: RevisionKnowledge): number {
   const { characters, messages, imageTokens } = body;
-  const charsPerToken =
-    revision.charsPerToken[body.model] ?? new TokenRatio().charsPerToken(body.cjkShare);
+  const charsPerToken = charsPerTokenOf(body, revision);
   return estimatePromptTokens({ characters, messages, charsPerToken, imageTokens });
+}
+
+function charsPerTokenOf(body: ModelBody, revision: RevisionKnowledge): number {
+  const learnt = ownValue(revision.charsPerToken, body.model);
+  return learnt ?? new TokenRatio().charsPerToken(body.cjkShare);
+}
+
+/** The end of a prompt that engines compute again, whatever they hold: one block. */
+const COMPUTED_TOKENS = 16;
+
+/**
+ * Whole us of a call on each card where a pod holds the first `characters` of its prompt: seconds
+ * saved are those of that card, so a slow one gains most. A card whose engine was never seen to serve
+ * from its cache saves nothing.
+ */
+export function warmWorkUs(
+  body: ModelBody,
+  estimate: Pick<CallEstimate, "promptTokens" | "outputTokens" | "workUs">,
+  revision: RevisionKnowledge,
+  characters: number,
+): ReadonlyMap<string, number> {
+  const { promptTokens: inputTokens, outputTokens, workUs } = estimate;
+  const heldTokens = Math.floor(characters / charsPerTokenOf(body, revision));
+  const cachedTokens = Math.max(0, Math.min(heldTokens, inputTokens - COMPUTED_TOKENS));
+  const warm = new Map<string, number>();
+  for (const [card, coldUs] of workUs) {
+    const us = keepsPrefixes(revision, card)
+      ? tokensUs(revision, card, { inputTokens, outputTokens, cachedTokens })
+      : coldUs;
+    warm.set(card, Math.max(1, us ?? coldUs));
+  }
+  return warm;
+}
+
+function keepsPrefixes(revision: RevisionKnowledge, card: string): boolean {
+  const learnt = ownValue(revision.cards, card);
+  return learnt === undefined || learnt.calls < MEASURED_CALLS || learnt.cachedShare > 0;
 }
 
 function cardNames(revision: RevisionKnowledge): Set<string> {

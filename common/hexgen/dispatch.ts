@@ -15,7 +15,13 @@ export interface DispatchTarget {
   readonly outstandingUs: number;
   /** Room for the prompt, and not excluded by an earlier attempt of this call. */
   readonly canTake: boolean;
+  /** Time of the call here where this target holds a beginning of its prompt; at most eight have one. */
+  readonly warmServiceUs?: number | undefined;
 }
+
+/** Time of the call on a target, with what it holds of the prompt. */
+export const timeOn = ({ serviceUs, warmServiceUs }: DispatchTarget): number =>
+  warmServiceUs ?? serviceUs;
 
 /** Scores closer than this to the best are ties. */
 const TIE = 1e-9;
@@ -31,7 +37,7 @@ export function scoreScale(targets: Iterable<DispatchTarget>): ScoreScale {
   let smallestServiceUs = Infinity;
   let largestOutstandingUs = 0;
   for (const target of targets) {
-    if (target.serviceUs < smallestServiceUs) smallestServiceUs = target.serviceUs;
+    smallestServiceUs = Math.min(smallestServiceUs, target.serviceUs, timeOn(target));
     if (target.outstandingUs > largestOutstandingUs) largestOutstandingUs = target.outstandingUs;
   }
   return { smallestServiceUs, largestOutstandingUs };
@@ -39,7 +45,7 @@ export function scoreScale(targets: Iterable<DispatchTarget>): ScoreScale {
 
 /** Speed against outstanding work, both without unit, so alpha means the same on every pool. */
 export function workBalanceScore(target: DispatchTarget, alpha: number, scale: ScoreScale): number {
-  const speed = alpha * (scale.smallestServiceUs / target.serviceUs);
+  const speed = alpha * (scale.smallestServiceUs / timeOn(target));
   if (scale.largestOutstandingUs === 0) return speed;
   return speed - (1 - alpha) * (target.outstandingUs / scale.largestOutstandingUs);
 }
@@ -65,8 +71,13 @@ export function chooseByWorkBalance<T extends DispatchTarget>(
   return chosen;
 }
 
-/** Per profile the first target that can take the call, among its heads. */
+/** Per profile the first target that can take the call, among its heads; and those that are warm. */
 function profileCandidates<T extends DispatchTarget>(targets: readonly T[]): T[] {
+  const warm = targets.filter((target) => target.warmServiceUs !== undefined && target.canTake);
+  return [...new Set([...profileHeads(targets), ...warm])];
+}
+
+function profileHeads<T extends DispatchTarget>(targets: readonly T[]): T[] {
   const headsByProfile = new Map<string | number, T[]>();
   for (const target of targets) {
     const heads = headsByProfile.get(target.profile);
@@ -109,8 +120,8 @@ export function chooseByCompletion<T extends DispatchTarget>(targets: readonly T
 }
 
 function completesBefore(left: DispatchTarget, right: DispatchTarget): boolean {
-  const leftUs = left.outstandingUs + left.serviceUs;
-  const rightUs = right.outstandingUs + right.serviceUs;
+  const leftUs = left.outstandingUs + timeOn(left);
+  const rightUs = right.outstandingUs + timeOn(right);
   return leftUs === rightUs ? left.ordinal < right.ordinal : leftUs < rightUs;
 }
 

@@ -1,9 +1,10 @@
 --- @include "layout"
 --- @include "work-of"
+--- @include "warm-of"
 --- @include "order-key"
 -- What a request says of itself beyond its arrival, from one text: plan, level (-8 to 7), tenant, its
--- weight, tokens of the prompt, 1 to refuse a lost one, and name and us of each profile; \2 between the
--- parts, \1 behind each name and number. A plan is `readyAt budget deadlineAt rest workflowArrivedAt`
+-- weight, tokens of the prompt, 1 to refuse a lost one, and name and us of each profile, with the warm
+-- targets behind them; \2 between the parts, \1 behind each name and number. A plan is `readyAt budget deadlineAt rest workflowArrivedAt`
 -- or, for a call on its own, `objective rest`, in us. A call without a plan is a workflow of its own,
 -- which begins with it and, without an objective, has no deadline.
 local function parse_call(text, arrived_at)
@@ -20,7 +21,7 @@ local function parse_call(text, arrived_at)
     ready = tonumber(ready), budget = tonumber(budget), deadline = tonumber(deadline),
     rest = tonumber(rest), began = tonumber(began), level = 7 - tonumber(level), tenant = tenant,
     weight = tonumber(weight), tokens = tonumber(tokens), rejects = reject == '1', text = works,
-    works = parse_works(works),
+    works = parse_works(works), warm = parse_warm(works),
   }
 end
 
@@ -28,5 +29,5 @@ end
 local function call_of(ticket)
   return { ready = ticket[READY_AT], budget = ticket[BUDGET], deadline = ticket[DEADLINE],
     rest = ticket[REST], began = ticket[BEGAN_AT], tokens = ticket[TOKENS],
-    works = parse_works(ticket[WORKS]) }
+    works = parse_works(ticket[WORKS]), warm = parse_warm(ticket[WORKS]) }
 end

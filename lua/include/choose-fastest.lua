@@ -4,17 +4,20 @@
 --- @include "profile-heads"
 --- @include "best-balance"
 --- @include "as-published"
+--- @include "warm-targets"
 -- The target that `speed-aware` names. Within a profile the best is the head of the index, so one
--- candidate per profile is enough: O(profiles * log n).
+-- candidate per profile is enough, and those that hold a beginning of the prompt: O(profiles * log n).
 local function choose_fastest(ctx, call_details, exclude)
   flush_index(ctx)
   local works = call_details and call_details.works or parse_works('')
-  local tokens = call_details and call_details.tokens or 0
-  local found = candidates_of(ctx, works, 0, exclude, tokens)
+  local tokens, warm = call_details and call_details.tokens or 0, call_details and call_details.warm
+  local found, offset = candidates_of(ctx, works, 0, exclude, tokens, warm), 0
   -- Suspected ones only when no ready one has a slot, fitting or not.
   if found.least == math.huge then
-    found = candidates_of(ctx, works, SUSPECTED_PROFILES, exclude, tokens)
+    offset = SUSPECTED_PROFILES
+    found = candidates_of(ctx, works, offset, exclude, tokens, warm)
   end
+  if warm then add_warm(ctx, found, warm, offset, exclude, tokens) end
   if #found == 0 then return nil end
   local speed = read_speed(ctx)
   local chosen

@@ -1,6 +1,7 @@
 --- @include "layout"
 --- @include "free-slots"
 --- @include "call-details"
+--- @include "warm-of"
 --- @include "owned-member"
 -- Index of the leases that were given a place in a local queue, by the instant at which they should
 -- start: the last of them gains most by moving to an idle pod.
@@ -21,7 +22,7 @@ local function new_lease(ctx, uid, target, request, details, class)
   local is_weighed = ctx[POLICY] == SPEED_AWARE
   local is_placed = ctx[PLACES] > 0 and run_slots(target) <= 0
   if not (details or is_weighed or is_placed) then return lease, 0 end
-  local work = is_weighed and work_on(ctx, details and details.works or parse_works(''), target) or 0
+  local work = is_weighed and work_on(ctx, works_for(details, uid), target) or 0
   lease[LEASE_WORK], lease[LEASE_CLASS], lease[LEASE_KEY], lease[STARTS_AT] = work, NO_ORDER, 0, 0
   if details and ctx[ORDER] ~= FIFO then
     lease[LEASE_CLASS], lease[LEASE_KEY] = class, key_of(ctx, details, class, work)

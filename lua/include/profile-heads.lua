@@ -16,7 +16,7 @@ local function first_fitting(ctx, heads, most, exclude, tokens)
 end
 
 -- Heads and largest work of each profile that has a target in the index, ready ones or suspected.
-local function candidates_of(ctx, works, offset, exclude, tokens)
+local function candidates_of(ctx, works, offset, exclude, tokens, warm)
   local speed, found = read_speed(ctx), { largest = 0, least = math.huge }
   local key = ctx[KEY_LIST][ctx[INDEX]]
   local most = (exclude.count > 0 or tokens > 0) and HEADS or 1
@@ -27,8 +27,8 @@ local function candidates_of(ctx, works, offset, exclude, tokens)
     if #heads > 0 then
       local work = works[speed.names[number]] or works[false]
       found.least = math.min(found.least, work)
-      -- With one profile the largest weighs nothing: its first target is the only candidate.
-      if speed.count > 1 then
+      -- With one candidate the largest weighs nothing.
+      if speed.count > 1 or warm then
         local last = call('ZREVRANGEBYSCORE', key, to, from, 'WITHSCORES', 'LIMIT', 0, 1)
         found.largest = math.max(found.largest, last[2] - from)
       end

@@ -1,9 +1,12 @@
 --- @include "layout"
 --- @include "profiles"
--- Estimates of a call by profile, from its text: name and us, each ended by a separator. Those that
--- are missing count as the mean of the others; without any, each call counts the usual work.
+-- Estimates of a call by profile, from its text: name and us, each ended by a separator, up to the
+-- warm targets. Those that are missing count as the mean of the others; without any, each call counts
+-- the usual work.
 local function parse_works(text)
   local works, sum, count = {}, 0, 0
+  local behind = string.find(text or '', '\2', 1, true)
+  if behind then text = string.sub(text, 1, behind - 1) end
   for name, us in string.gmatch(text or '', '([^\1]*)\1([^\1]*)\1') do
     local work = math.max(1, tonumber(us))
     works[name], sum, count = work, sum + work, count + 1

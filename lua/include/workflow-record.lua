@@ -2,7 +2,7 @@
 -- each of its calls: `o` or `x` (open, closed), then ready budget rest index.
 local FIGURES = { 'arrive', 'slo', 'deadline', 'index', 'open', 'ready', 'budget', 'rest', 'calls',
   'final', 'ended' }
-local TEXTS = { 'last', 'template', 'stages' }
+local TEXTS = { 'last', 'template', 'stages', 'prints' }
 -- What is remembered of one workflow, and for how long after its end.
 local MOST_CALLS = 4096
 local ENDED_MS = 60000
@@ -17,7 +17,8 @@ end
 
 local function new_workflow(now, template)
   return { arrive = now, slo = 0, deadline = 0, index = -1, open = 0, ready = now, budget = 0,
-    rest = 0, calls = 0, final = 0, ended = 0, last = '', template = template, stages = '' }
+    rest = 0, calls = 0, final = 0, ended = 0, last = '', template = template, stages = '',
+    prints = '' }
 end
 
 -- Nil when there is none.
@@ -26,7 +27,7 @@ local function read_workflow(key)
   if not values[1] then return nil end
   local workflow, texts = {}, redis.call('HMGET', key, unpack(TEXTS))
   for i, name in ipairs(FIGURES) do workflow[name] = tonumber(values[i]) end
-  for i, name in ipairs(TEXTS) do workflow[name] = texts[i] end
+  for i, name in ipairs(TEXTS) do workflow[name] = texts[i] or '' end
   return workflow
 end
 

@@ -8,6 +8,7 @@ import type {
   CallPlan,
   Lease,
   OwnObjective,
+  WarmTargets,
 } from "../types.ts";
 
 /** Exclusions sent at most: the latest. Earlier ones are out of the index by their own failure. */
@@ -47,7 +48,12 @@ function encodeDetails(call: CallDetails): string {
     String(Math.max(0, Math.round(promptTokens))),
     flag(rejectLate),
     encodeWorks(call.workUs),
+    ...(call.warm ?? []).map(encodeWarm),
   ].join(PART);
+}
+
+function encodeWarm({ targetUids, workUs }: WarmTargets): string {
+  return `${targetUids.map(plainName).join(" ")}${ENTRY}${encodeWorks(workUs)}`;
 }
 
 function encodeWorks(workUs: CallDetails["workUs"]): string {

@@ -57,13 +57,23 @@ export const openCall: Binding<OpenCallRequest, OpenCallResult> = {
     stageIndex: reply.number(6),
     open: reply.number(7),
     lastTarget: reply.text(8),
+    lastFingerprints: reply
+      .text(9)
+      .split(" ")
+      .filter((print) => print !== ""),
   }),
 };
 
 export const closeCall: Binding<CloseCallRequest, void> = {
   script: "close-call",
   keys: WORKFLOW_KEYS,
-  args: ["now", "callId", "target", "final"],
-  encode: ({ callId, targetUid, isFinal }, { now }) => [now, callId, targetUid, flag(isFinal)],
+  args: ["now", "callId", "target", "final", "prints"],
+  encode: ({ callId, targetUid, isFinal, fingerprints }, { now }) => [
+    now,
+    callId,
+    targetUid,
+    flag(isFinal),
+    fingerprints.join(" "),
+  ],
   decode: () => undefined,
 };

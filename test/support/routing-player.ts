@@ -208,7 +208,9 @@ class Player {
       arrivedAt: 0,
       mayWait: step.mayWait,
       random: step.random,
-      ...(step.call === undefined ? {} : { call: callDetails(step.call, this.#time(before)) }),
+      ...(step.call === undefined
+        ? {}
+        : { call: callDetails(step.call, this.#time(before), (pod) => this.#uid(pod)) }),
     };
     const result = await this.#store.acquireLease(request);
     const again = await this.#store.acquireLease({ ...request, mayWait: false });

@@ -18,8 +18,15 @@ const USUAL_WORK_US = 1_000_000;
 const ALPHA = 0.3;
 const ORDERS: readonly QueueOrder[] = ["fifo", "urgency", "pq", "edf_wf", "wfifo"];
 
+const inUs = (workMs: Readonly<Record<string, number>>): Map<string, number> =>
+  new Map(Object.entries(workMs).map(([card, ms]) => [card, ms * US_PER_MS]));
+
 /** A call as it is sent, with the instants of now. */
-export function callDetails(step: CallStep, nowUs: number): CallDetails {
+export function callDetails(
+  step: CallStep,
+  nowUs: number,
+  uidOf: (pod: number) => string,
+): CallDetails {
   const sloUs = step.sloMs * US_PER_MS;
   const restUs = step.restMs * US_PER_MS;
   const beganUs = nowUs - (step.beganMsAgo ?? 0) * US_PER_MS;
@@ -33,13 +40,18 @@ export function callDetails(step: CallStep, nowUs: number): CallDetails {
           restUs,
           workflowArrivedAt: beganUs,
         };
-  const works = Object.entries(step.workMs).map(([card, ms]) => [card, ms * US_PER_MS] as const);
+  const workUs = inUs(step.workMs);
+  const warm = (step.warm ?? []).map(({ pods, workMs }) => ({
+    targetUids: pods.map(uidOf),
+    workUs: inUs(workMs),
+  }));
   return {
     plan,
     priority: step.priority,
     tenant: { name: step.tenant, weight: step.tenant === "tb" ? 2 : 1 },
     promptTokens: step.promptTokens,
-    ...(works.length === 0 ? {} : { workUs: new Map(works) }),
+    ...(workUs.size === 0 ? {} : { workUs }),
+    ...(warm.length === 0 ? {} : { warm }),
   };
 }
 
@@ -83,6 +95,8 @@ export function workOn(
 export function fastestTarget(dump: RoutingDump, request: AcquireRequest): string | undefined {
   const places = placesOf(dump);
   const tokens = request.call?.promptTokens ?? 0;
+  const warmth = (uid: string): ReadonlyMap<string, number> | undefined =>
+    request.call?.warm?.find(({ targetUids }) => targetUids.includes(uid))?.workUs;
   const free = [...dump.targets].filter(([, target]) => freeSlots(target, places) > 0);
   const ready = free.filter(([, target]) => target.state === "ready");
   const considered = (ready.length > 0 ? ready : free).map(([uid, target]) => ({
@@ -90,6 +104,7 @@ export function fastestTarget(dump: RoutingDump, request: AcquireRequest): strin
     ordinal: target.admission,
     profile: target.profile,
     serviceUs: workOn(dump, target, request.call?.workUs),
+    warmServiceUs: warmth(uid) && workOn(dump, target, warmth(uid)),
     outstandingUs: target.workUs,
     canTake: !request.exclude.includes(uid) && (target.kvFree < 0 || target.kvFree >= tokens),
   }));

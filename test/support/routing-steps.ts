@@ -65,6 +65,11 @@ export interface CallStep {
   /** By card; empty when nothing is known. */
   readonly workMs: Readonly<Record<string, number>>;
   readonly promptTokens: number;
+  /** Pods that hold a beginning of the prompt, and the times there by card; longest first. */
+  readonly warm?: readonly {
+    readonly pods: readonly number[];
+    readonly workMs: Readonly<Record<string, number>>;
+  }[];
 }
 
 const PODS = 6;
@@ -175,7 +180,18 @@ function makeCall(random: Random): CallStep {
     tenant: pick(random, ["", "", "", "ta", "tb"]),
     workMs: pick(random, [{}, { A: 100 }, { A: 100, B: 260 }, { A: 3_000, B: 900, "": 500 }]),
     promptTokens: pick(random, [0, 0, 100]),
+    ...(random() < 0.4 ? { warm: makeWarm(random) } : {}),
   };
+}
+
+/** Pods stand in one group only. */
+function makeWarm(random: Random): NonNullable<CallStep["warm"]> {
+  const longest = some(random, 0.3);
+  const shorter = some(random, 0.3).filter((pod) => !longest.includes(pod));
+  return [
+    { pods: longest, workMs: pick(random, [{ A: 20 }, { A: 20, B: 40 }, {}]) },
+    { pods: shorter, workMs: pick(random, [{ A: 60 }, { A: 70, B: 160 }]) },
+  ].filter(({ pods }) => pods.length > 0);
 }
 
 function makeReport(random: Random, pod: number): Step {

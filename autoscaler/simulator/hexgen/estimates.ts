@@ -23,13 +23,15 @@ export class Estimates {
   readonly meanLogSpeeds: readonly number[];
   readonly #pool: readonly PoolCard[];
   readonly #reuse: Scenario["prefixReuse"];
+  readonly #isBlind: boolean;
   readonly #stores: readonly PrefixStore[];
 
   constructor(scenario: Scenario) {
-    const { pool, workflowClass, prefixReuse } = scenario;
+    const { pool, workflowClass, prefixReuse, policy } = scenario;
     this.table = new StageTable(workflowClass, pool);
     this.#pool = pool;
     this.#reuse = prefixReuse;
+    this.#isBlind = policy.variant === "prefix-blind";
     this.#stores = pool.map(() =>
       prefixReuse === "evicting" ? new PrefixCache() : new PrefixMemory(),
     );
@@ -85,7 +87,7 @@ export class Estimates {
   }
 
   #typicalCachedTokens(times: StageTimes, workflow: number, ordinal: number): number {
-    if (this.#reuse === "off") return 0;
+    if (this.#reuse === "off" || this.#isBlind) return 0;
     const { facts, index } = times;
     const prompt = { workflow, stageIndex: index, inputTokens: facts.inputTokens };
     return this.#stores[ordinal]?.cachedTokens(facts, prompt) ?? 0;

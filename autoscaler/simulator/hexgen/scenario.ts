@@ -26,9 +26,10 @@ export interface SimulatedPolicy {
    * Variants of the rules, for comparison only. `shared-template`: one list of expected stages for
    * all workflows, as the published code has it. `fixed-class`: class of `urgency` fixed at
    * dispatch, lost calls by laxity too, no reserved share. `platform-budgets`: template and debt as
-   * the platform has them under `pq` too, where the paper's own are the default here.
+   * the platform has them under `pq` too, where the paper's own are the default here. `prefix-blind`:
+   * cards keep prefixes and dispatch does not know.
    */
-  readonly variant?: "shared-template" | "fixed-class" | "platform-budgets";
+  readonly variant?: "shared-template" | "fixed-class" | "platform-budgets" | "prefix-blind";
 }
 
 export interface Arrivals {

@@ -96,6 +96,52 @@ it("opens and closes the calls of a workflow, stage after stage", async () => {
   expect(view?.lastTarget).toBe(pod.uid);
 });
 
+it("keeps a revision loop on the pod that holds its prompt, through another activator too", async () => {
+  const profile = { prefillTokensPerS: 1_000, tokenUs: 10_000, batchSlope: 0 };
+  const card = { profile, calls: 50, error: 0, routesUs: {}, cachedShare: 0.5 };
+  const learnt = { cards: { default: card }, charsPerToken: {}, pool: { default: 3 }, alpha: null };
+  await bench.handle.knowledge.writeKnowledge(REVISION, JSON.stringify(learnt));
+  const others = await Promise.all([bench.pod(), bench.pod()]);
+  for (const other of others) await other.register(activator.push, "ready");
+  const ran: string[] = [];
+  for (const each of [pod, ...others]) each.onRequest = () => ran.push(each.uid);
+  const second = await bench.activator({ PILOTLIGHT_ACTIVATOR_ID: "second" });
+  for (const url of [activator.dataUrl, second.dataUrl]) {
+    // Until it has read what is known of the card: a call of unknown cost counts a second.
+    await eventually(async () => (await reviseAt(url, 0, "first look")) > 2_000);
+  }
+  ran.length = 0;
+  // One pod is busy, so that the loop begins on another one than its age would say.
+  const busy = reviseAt(activator.dataUrl, 0, "busy");
+  await eventually(() => ran.length === 1);
+  await reviseAt(activator.dataUrl, 0, "loop");
+  await busy;
+  const [, home] = ran;
+  const key = { namespace: "default", tenant: "", id: "loop" };
+  for (const index of [1, 2, 3, 4]) {
+    await eventually(async () => (await bench.handle.workflows.readWorkflow(key))?.open === 0);
+    await reviseAt(index % 2 === 0 ? activator.dataUrl : second.dataUrl, index, "loop");
+  }
+  expect(ran.slice(1)).toEqual([home, home, home, home, home]);
+  expect(home).not.toBe(ran[0]);
+});
+
+/** A long prompt, the same in each round of a loop but for its end; answers the expected ms. */
+async function reviseAt(url: string, index: number, id: string): Promise<number> {
+  const prompt = `Mend this SQL of ${id}. `.repeat(900) + String(index);
+  const body = JSON.stringify({ model: "m", prompt, max_tokens: 50 });
+  const headers = {
+    ...WORKFLOW,
+    "x-workflow-stage-index": String(index),
+    "x-workflow-id": id,
+    "pilotlight-debug": "true",
+  };
+  const path = `/v1/completions${id === "busy" ? "?ms=600" : ""}`;
+  const reply = await call(url, path, { method: "POST", headers, body });
+  expect(reply.status).toBe(200);
+  return Number(reply.headers["x-sched-est-ms"]);
+}
+
 it("says what it did not understand, serves the call all the same, and tells its schedule on request", async () => {
   const plain = await ask({ "x-workflow-slo-ms": "soon", "x-workflow-fanout": "3/2" });
   expect(plain.status).toBe(200);

@@ -59,7 +59,13 @@ function openRequest(changes: Partial<OpenCallRequest> = {}): OpenCallRequest {
 let names = 0;
 const fresh = (): WorkflowKey => ({ ...WORKFLOW, id: `w${(names += 1)}` });
 const close = (workflow: WorkflowKey, callId: string, isFinal = false) =>
-  handle.workflows.closeCall({ workflow, callId, targetUid: "pod-1", isFinal });
+  handle.workflows.closeCall({
+    workflow,
+    callId,
+    targetUid: "pod-1",
+    isFinal,
+    fingerprints: ["f1", "f2"],
+  });
 
 describe("workflow scripts", () => {
   test("split the objective, and carry debt and credit to later stages", async () => {
@@ -80,6 +86,7 @@ describe("workflow scripts", () => {
     // Four of ten seconds are left, and one stage.
     expect(late.plan.budgetUs).toBe(4_000_000);
     expect(late.lastTarget).toBe("pod-1");
+    expect(late.lastFingerprints).toEqual(["f1", "f2"]);
     nowUs += 30_000_000;
     const lost = await handle.workflows.openCall(
       openRequest({ workflow, callId: "c2", stage: "tester", stageIndex: 2, stageUs: 3_000_000 }),

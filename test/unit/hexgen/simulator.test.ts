@@ -141,6 +141,16 @@ describe("mixing", () => {
 });
 
 describe("prefix cache", () => {
+  it("serves more where dispatch knows what cards hold", () => {
+    const realism = { seed: 1, engine: { stepTokens: 512, largestBatch: 64, overlap: 1 } };
+    const [p95S, p95BlindS] = [{}, { variant: "prefix-blind" } as const].map((change) => {
+      const policy = { dispatch: "wb", alpha: 0.3, order: "urgency", ...change } as const;
+      const pool = createPool(BENCHMARK_POOL, 0.02);
+      return summarize(simulate(scenario({ pool, policy, prefixReuse: "evicting", realism }))).p95S;
+    });
+    expect(p95S).toBeLessThan(0.95 * (p95BlindS ?? 0));
+  });
+
   const facts = { inputTokens: 320, outputTokens: 5, sharedPrefixTokens: 160, isChained: true };
   const prompt = (workflow: number) => ({ workflow, stageIndex: 0, inputTokens: 320 });
 
