@@ -302,7 +302,7 @@ export class Dispatch implements TicketHolder {
 
   #answer(found: WireReasonName, refusal?: Refusal): void {
     const { exchange, entry } = this.#request;
-    const reason = this.#cells.reasonFor(found);
+    const reason = this.#cells.reasonFor(found, this.#delivered);
     const words = { reason, refusal, phase: this.#clock.phase, headers: this.#ownHeaders() };
     const answer = answerOf(this.#request, words);
     if (exchange.pristine) exchange.answer(answer);

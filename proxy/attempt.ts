@@ -27,6 +27,10 @@ const CONTINUE_WAIT_MS = 1_000;
 /** How often an attempt goes to a new connection because the peer refused its stream unread. */
 const MAX_RESTARTS = 2;
 
+const EMPTY_BODY: BodyFraming = { kind: "length", length: 0 };
+/** Servers want to be told that the body of such a request is empty (RFC 9110 8.6). */
+const MEANS_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+
 /** What the client's side asked for, beside the head that the handler sees. */
 export interface ForwardContext {
   readonly client: ClientSide;
@@ -62,7 +66,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
     const { head, body } = this.#client;
     const attempt = this.#attempt;
     const { upgrade } = this.#context;
-    const framing = framingOf(attempt, body.framing);
+    const framing = framingOf(attempt, body.framing, head.method);
     const addExpect =
       attempt.awaitContinue === true &&
       framing.kind !== "none" &&
@@ -297,7 +301,12 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
   }
 }
 
-function framingOf(attempt: Attempt, read: BodyFraming): BodyFraming {
-  if (attempt.framing === "none") return NO_BODY;
-  return attempt.framing === "ended" && read.kind === "none" ? CHUNKED : read;
+function framingOf(attempt: Attempt, read: BodyFraming, method: string): BodyFraming {
+  if (attempt.framing === "none") return MEANS_BODY.has(method) ? EMPTY_BODY : NO_BODY;
+  return attempt.framing === "ended" && isEmpty(read) ? CHUNKED : read;
+}
+
+/** An announced length of 0 is no end that could be held back. */
+function isEmpty(framing: BodyFraming): boolean {
+  return framing.kind === "none" || (framing.kind === "length" && framing.length === 0);
 }

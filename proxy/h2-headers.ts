@@ -61,7 +61,7 @@ export function regularFields(fields: readonly string[]): readonly string[] {
 
 /** The fields of a request to an h2c upstream. */
 export function requestFields(request: UpstreamRequest): string[] {
-  const { headers, hopHeaders } = request;
+  const { headers, hopHeaders, framing } = request;
   const fields = [
     ":method",
     request.method,
@@ -72,7 +72,8 @@ export function requestFields(request: UpstreamRequest): string[] {
     ":path",
     request.target,
   ];
-  pushFields(fields, headers, "host");
+  const isTold = framing.kind === "length";
+  pushFields(fields, headers, isTold ? ["host"] : ["host", "content-length"]);
   if (headerTokens(hopHeaders, "te").includes("trailers")) fields.push("te", "trailers");
   if (getHeader(hopHeaders, "expect") !== undefined) fields.push("expect", "100-continue");
   return fields;
@@ -81,7 +82,7 @@ export function requestFields(request: UpstreamRequest): string[] {
 /** The fields of an answer to an h2c client. */
 export function answerFields(status: number, headers: readonly string[]): string[] {
   const fields = [":status", String(status)];
-  pushFields(fields, headers, "");
+  pushFields(fields, headers, []);
   return fields;
 }
 
@@ -99,11 +100,15 @@ export function fieldObject(headers: readonly string[]): OutgoingHttpHeaders {
   return object;
 }
 
-function pushFields(fields: string[], headers: readonly string[], without: string): void {
+function pushFields(
+  fields: string[],
+  headers: readonly string[],
+  without: readonly string[],
+): void {
   const sendable = sendableHeaders(headers);
   for (let i = 0; i + 1 < sendable.length; i += 2) {
     const name = String(sendable[i]).toLowerCase();
-    if (name === without || isHopByHop(name)) continue;
+    if (without.includes(name) || isHopByHop(name)) continue;
     fields.push(name, String(sendable[i + 1]));
   }
 }

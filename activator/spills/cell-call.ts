@@ -86,10 +86,13 @@ export class CellCall {
     return this.#hop?.framed(attempt) ?? attempt;
   }
 
-  /** To another cell a refusal of ours is one word, after which it takes its next choice. */
-  reasonFor(reason: WireReasonName): WireReasonName {
+  /**
+   * To another cell a refusal of ours is one word, after which it takes its next choice; but not
+   * once a container may have seen the request, in `delivered` attempts here.
+   */
+  reasonFor(reason: WireReasonName, delivered: number): WireReasonName {
     if (this.#hop === undefined || FINAL_REASONS.has(reason)) return reason;
-    return "spill_refused";
+    return delivered > 0 ? "upstream_reset" : "spill_refused";
   }
 
   /** What the choice was made of, for `Server-Timing`; empty when none was made. */

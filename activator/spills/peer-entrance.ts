@@ -5,9 +5,10 @@
 import { randomUUID } from "node:crypto";
 import { CALLER_EXPECT_HEADER, REQUEST_ID_HEADER } from "../../common/contracts/headers.ts";
 import type { CellNode } from "../../cells/node.ts";
-import type { Exchange, FrontHooks } from "../../proxy/types.ts";
+import type { Exchange, FrontHooks, RequestHead } from "../../proxy/types.ts";
 import { platformAnswer, refusedHeadAnswer } from "../core/answers.ts";
 import { findHeader, readCallerHeaders } from "../core/caller-headers.ts";
+import type { HopHeaders } from "../core/hop.ts";
 import { readHopHeaders } from "../core/hop.ts";
 import { isValidRequestId } from "../core/request-id.ts";
 import type { DispatchParts } from "../dispatch-parts.ts";
@@ -53,6 +54,7 @@ function receive(options: PeerEntranceOptions, exchange: Exchange): void {
   const cell = options.cellOf(exchange);
   const headers = readHopHeaders(head.headers);
   if (headers === null || cell === "") return refuse("not a hop between cells");
+  if (!keepsItsEnd(headers, head)) return refuse("a hop that waits must have an end to keep");
   if (options.unhealthy() !== "") return refuse("this router is stopping");
   const hop = new IncomingHop(cell, headers);
   if (!node.own.touch(hop.revision)) return refuse("no such revision in this cell");
@@ -70,4 +72,9 @@ function receive(options: PeerEntranceOptions, exchange: Exchange): void {
     },
     hop,
   }).begin();
+}
+
+/** Without an end yet to come nothing would say when the other cell can no longer take it back. */
+function keepsItsEnd({ spill }: HopHeaders, { contentLength, upgrade }: RequestHead): boolean {
+  return spill === "warm" || upgrade !== "" || contentLength !== 0;
 }

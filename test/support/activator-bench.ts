@@ -177,7 +177,11 @@ export class ActivatorBench {
 
   /** A pod that listens and has its record; it pushes when told to. */
   async pod(
-    options: { readonly capacity?: number; readonly revision?: RevisionKey } = {},
+    options: {
+      readonly capacity?: number;
+      readonly revision?: RevisionKey;
+      readonly card?: string;
+    } = {},
   ): Promise<StubPod> {
     this.#pods += 1;
     const uid = `pod-${process.pid}-${this.#pods}`;
@@ -200,7 +204,7 @@ export class ActivatorBench {
       configuration: "echo",
       revision: revision.split("/")[1] ?? "",
       address,
-      card: "default",
+      card: options.card ?? "default",
       decidedAt: now,
       spawnedAt: now + 1,
     });

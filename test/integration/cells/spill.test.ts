@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { call, HOST } from "../../support/activator-bench.ts";
+import type { CallOptions } from "../../support/activator-bench.ts";
 import { CellRig } from "../../support/cell-rig.ts";
 import type { CellRigOptions } from "../../support/cell-rig.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -124,12 +125,14 @@ describe("a warm slot in another cell", () => {
 
 describe("a request that must wait in another cell", () => {
   /** Nobody has a pod, and only the second cell may start one. */
-  async function waits(): Promise<{ rig: CellRig; called: ReturnType<typeof call> }> {
+  async function waits(
+    request: CallOptions = {},
+  ): Promise<{ rig: CellRig; called: ReturnType<typeof call> }> {
     const rig = await startRig();
     await rig.facts("us", { mayStart: 1, share: 1 });
     await rig.heard("eu", "us", ({ services }) => services.length === 1);
     await eventually(async () => (await rig.view("eu")).cells.length === 2);
-    const called = call(rig.url("eu"), "/x", { headers: { "x-request-id": "w-1" } });
+    const called = call(rig.url("eu"), "/x", request);
     await eventually(async () => (await rig.cell("us").bench.waiting()) === 1, {
       timeoutMs: 10_000,
       what: "the request waits in us",
@@ -148,6 +151,65 @@ describe("a request that must wait in another cell", () => {
     expect(seen).not.toContain("transfer-encoding");
     expect(seen).not.toContain("expect");
     expect(rig.cell("us").pods[0]?.hits).toBe(1);
+  });
+
+  const REQUESTS: readonly (readonly [string, CallOptions])[] = [
+    ["without a body", { method: "GET" }],
+    ["with a body", { method: "POST", body: "hello" }],
+    ["with a body of length 0", { method: "POST", body: "" }],
+    ["of chunks", { method: "PATCH", headers: { "transfer-encoding": "chunked" } }],
+  ];
+
+  it.each(REQUESTS)(
+    "runs once when nothing comes back of it any more, %s",
+    async (_name, request) => {
+      const { rig, called } = await waits(request);
+      const way = rig.relay("eu", "us");
+      way.set({ dead: ["back"] });
+      // A slot stands there, and its word of that is lost.
+      await rig.pod("us");
+      await eventually(async () => (await rig.cell("eu").bench.waiting()) === 1, {
+        timeoutMs: 8_000,
+        what: "the request is back in eu",
+      });
+      await rig.pod("eu");
+      expect((await called).status).toBe(200);
+      way.drop();
+      way.set({ dead: [] });
+      await eventually(async () => (await rig.cell("us").bench.busy()) === 0, { timeoutMs: 8_000 });
+      const hits = (["eu", "us"] as const).map((cell) => rig.cell(cell).pods[0]?.hits);
+      expect(hits).toEqual([1, 0]);
+    },
+  );
+
+  it.each(REQUESTS)(
+    "runs once when the way stood still and goes on, %s",
+    async (_name, request) => {
+      const { rig, called } = await waits(request);
+      const way = rig.relay("eu", "us");
+      way.set({ halted: true });
+      await rig.pod("us");
+      await eventually(async () => (await rig.cell("eu").bench.waiting()) === 1, {
+        timeoutMs: 8_000,
+        what: "the request is back in eu",
+      });
+      await rig.pod("eu");
+      // The other cell's word that a slot stands arrives now, and so does the word that nobody waits.
+      way.set({ halted: false });
+      expect((await called).status).toBe(200);
+      await eventually(async () => (await rig.cell("us").bench.busy()) === 0, { timeoutMs: 8_000 });
+      const hits = (["eu", "us"] as const).map((cell) => rig.cell(cell).pods[0]?.hits);
+      expect(hits).toEqual([1, 0]);
+    },
+  );
+
+  it("tells the container that a body was announced as empty", async () => {
+    const { rig, called } = await waits({ method: "POST", body: "" });
+    await rig.pod("us");
+    expect((await called).status).toBe(200);
+    const seen = headersOf(rig, "us");
+    expect(seen[seen.indexOf("content-length") + 1]).toBe("0");
+    expect(seen).not.toContain("transfer-encoding");
   });
 
   it("comes back undelivered when the way breaks before a slot stands there", async () => {
