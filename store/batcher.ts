@@ -22,6 +22,9 @@ interface Due {
   readonly reject: (error: unknown) => void;
 }
 
+/** Told of each step that failed, before its caller is. */
+export type OnFailedStep = (revision: RevisionKey, step: RequestStep) => void;
+
 interface Line {
   readonly revision: RevisionKey;
   readonly due: Due[];
@@ -30,15 +33,15 @@ interface Line {
 
 export class Batcher {
   readonly #caller: ScriptCaller;
-  readonly #mostInFlight: number;
+  readonly #onFailed: OnFailedStep;
   /** Only those with work, so their number is bounded by the open requests. */
   readonly #lines = new Map<RevisionKey, Line>();
   /** Lines that wait for the end of this turn. */
   readonly #turn = new Set<Line>();
 
-  constructor(caller: ScriptCaller, mostInFlight = MOST_IN_FLIGHT) {
+  constructor(caller: ScriptCaller, onFailed: OnFailedStep) {
     this.#caller = caller;
-    this.#mostInFlight = mostInFlight;
+    this.#onFailed = onFailed;
   }
 
   acquire(request: AcquireRequest): Promise<AcquireResult> {
@@ -61,7 +64,7 @@ export class Batcher {
     let line = this.#lines.get(revision);
     if (line === undefined) this.#lines.set(revision, (line = { revision, due: [], inFlight: 0 }));
     line.due.push(due);
-    if (line.inFlight >= this.#mostInFlight) return;
+    if (line.inFlight >= MOST_IN_FLIGHT) return;
     if (this.#turn.size === 0) setImmediate(() => this.#endTurn());
     this.#turn.add(line);
   }
@@ -73,41 +76,42 @@ export class Batcher {
   }
 
   #send(line: Line): void {
-    while (line.due.length > 0 && line.inFlight < this.#mostInFlight) {
+    while (line.due.length > 0 && line.inFlight < MOST_IN_FLIGHT) {
       line.inFlight += 1;
-      void this.#call(line.revision, takeBatch(line.due)).finally(() => {
-        line.inFlight -= 1;
-        if (line.due.length > 0) this.#send(line);
-        else if (line.inFlight === 0) this.#lines.delete(line.revision);
-      });
+      const batch = takeBatch(line.due);
+      this.#call(line.revision, batch).then(
+        () => this.#ended(line),
+        (error: unknown) => {
+          for (const { step, reject } of batch) {
+            this.#onFailed(line.revision, step);
+            reject(error);
+          }
+          this.#ended(line);
+        },
+      );
     }
   }
 
-  /** Never rejects: every due call has its own end. */
-  async #call(revision: RevisionKey, batch: readonly Due[]): Promise<void> {
-    try {
-      const [first] = batch;
-      if (first !== undefined && batch.length === 1) await this.#callOne(revision, first);
-      else await this.#callMany(revision, batch);
-    } catch (error) {
-      for (const due of batch) due.reject(error);
-    }
+  #ended(line: Line): void {
+    line.inFlight -= 1;
+    if (line.due.length > 0) this.#send(line);
+    else if (line.inFlight === 0) this.#lines.delete(line.revision);
   }
 
-  async #callOne(revision: RevisionKey, due: Due): Promise<void> {
-    if ("acquire" in due.step) {
-      due.resolve(await this.#caller.call(acquireLease, revision, due.step.acquire));
-    } else {
-      await this.#caller.call(releaseLease, revision, due.step.release);
-      due.resolve();
-    }
-  }
-
-  async #callMany(revision: RevisionKey, batch: readonly Due[]): Promise<void> {
+  #call(revision: RevisionKey, batch: readonly Due[]): Promise<void> {
+    const [first] = batch;
+    if (first !== undefined && batch.length === 1) return this.#callOne(revision, first);
     const steps = batch.map(({ step }) => step);
     const activatorId = steps.map(holderOf).find((holder) => holder !== undefined) ?? "";
-    const results = await this.#caller.call(serveRequests, revision, { activatorId, steps });
-    for (const [index, due] of batch.entries()) due.resolve(results[index]);
+    return this.#caller
+      .call(serveRequests, revision, { activatorId, steps })
+      .then((results) => batch.forEach((due, index) => due.resolve(results[index])));
+  }
+
+  #callOne(revision: RevisionKey, { step, resolve }: Due): Promise<void> {
+    return "acquire" in step
+      ? this.#caller.call(acquireLease, revision, step.acquire).then(resolve)
+      : this.#caller.call(releaseLease, revision, step.release).then(() => resolve());
   }
 }
 

@@ -81,7 +81,7 @@ export type KeyName =
 export interface Keys {
   /** One key of a revision. */
   one(revision: RevisionKey, name: KeyName): string;
-  /** Keys for a script; the array is shared, never changed. */
+  /** Keys for a script. */
   list(revision: RevisionKey, names: readonly KeyName[]): readonly string[];
   /** Set of all revisions that have a configuration. */
   readonly revisions: string;
@@ -101,28 +101,12 @@ export interface Keys {
   readonly cellsChannel: string;
 }
 
-/** Lists kept at most; a bound, since revisions come and go. */
-const MOST_CACHED = 32_768;
-
 export function createKeys(prefix: string): Keys {
-  const lists = new Map<readonly KeyName[], Map<RevisionKey, readonly string[]>>();
   const one = (revision: RevisionKey, name: KeyName): string => `${prefix}{${revision}}:${name}`;
-
-  const list = (revision: RevisionKey, names: readonly KeyName[]): readonly string[] => {
-    let ofNames = lists.get(names);
-    if (ofNames === undefined) lists.set(names, (ofNames = new Map()));
-    let keys = ofNames.get(revision);
-    if (keys === undefined) {
-      if (ofNames.size >= MOST_CACHED) ofNames.clear();
-      keys = names.map((name) => one(revision, name));
-      ofNames.set(revision, keys);
-    }
-    return keys;
-  };
 
   return {
     one,
-    list,
+    list: (revision, names) => names.map((name) => one(revision, name)),
     revisions: `${prefix}revisions`,
     runServices: `${prefix}run-services`,
     assignPrefix: `${prefix}assign:`,

@@ -3,7 +3,6 @@
  * that the store could not take is kept and sent when the store is back, and so is the release of
  * a request whose acquire ended in an unknown way.
  */
-import type { RevisionKey } from "../common/contracts/routing.ts";
 import { Batcher } from "./batcher.ts";
 import { leaveRevision, renewActivator } from "./bindings/activators.ts";
 import { askTicket, cancelTicket, listHeld, reassertLeases } from "./bindings/requests.ts";
@@ -32,31 +31,20 @@ export function createRequestCalls(
   client: StoreClient,
   caller: ScriptCaller,
 ): { readonly calls: RequestCalls; close(): void } {
-  const batcher = new Batcher(caller);
-  const release = (revision: RevisionKey, leaseId: string, outcome: string): Promise<void> =>
-    batcher.release(revision, leaseId, outcome);
-  const owed = new OwedReleases(release);
+  const batcher = new Batcher(caller, (revision, step) => {
+    // An acquire may have run all the same; nobody will use what it took.
+    if ("acquire" in step) owed.add(revision, step.acquire.leaseId, "not-delivered");
+    else owed.add(revision, step.release.leaseId, step.release.outcome);
+  });
+  const owed = new OwedReleases((revision, leaseId, outcome) =>
+    batcher.release(revision, leaseId, outcome),
+  );
   const serverRun = followServerRun(client);
   client.on("ready", () => owed.settle());
 
   const calls: RequestCalls = {
-    acquireLease: async (request) => {
-      try {
-        return await batcher.acquire(request);
-      } catch (error) {
-        // It may have run all the same; nobody will use what it took.
-        owed.add(request.revision, request.leaseId, "not-delivered");
-        throw error;
-      }
-    },
-    releaseLease: async ({ revision, leaseId, outcome }) => {
-      try {
-        await release(revision, leaseId, outcome);
-      } catch (error) {
-        owed.add(revision, leaseId, outcome);
-        throw error;
-      }
-    },
+    acquireLease: (request) => batcher.acquire(request),
+    releaseLease: ({ revision, leaseId, outcome }) => batcher.release(revision, leaseId, outcome),
     cancelTicket: (revision, leaseId) => caller.call(cancelTicket, revision, { leaseId }),
     askTicket: (revision, leaseId) => caller.call(askTicket, revision, { leaseId }),
     renewActivator: (revision, activatorId) =>
