@@ -27,7 +27,8 @@ const ROWS: readonly (readonly [string, CellCall, WireReasonName, number, WireRe
 ];
 
 describe("the reason that is told", () => {
-  it.each(ROWS)("of %s", (_name, cells, found, delivered, told) => {
+  it.each(ROWS)("of %s", (_name, ...row) => {
+    const [cells, found, delivered, told] = row;
     expect(cells.reasonFor(found, delivered)).toBe(told);
   });
 });
