@@ -175,14 +175,15 @@ export class Learner {
     if (revision.alpha !== "auto" || revision.config.policy !== "speed-aware") return;
     const now = this.#options.clock.now();
     const window = windowOf(learning.learner.calls, now * 1_000);
+    const changedAtUs = (keeper.choice?.at ?? 0) * 1_000;
+    const since = window.filter(({ arrivedAtUs }) => arrivedAtUs > changedAtUs);
     const facts: PoolFacts = {
       now,
       pool: JSON.stringify(revision.pool),
       lastFailureAt: revision.lastFailureAt,
       observedTail: observedTail(window),
-      workflowsSinceChange: window.filter(
-        ({ arrivedAtUs }) => arrivedAtUs > (keeper.choice?.at ?? 0) * 1_000,
-      ).length,
+      tailSinceChange: observedTail(since),
+      workflowsSinceChange: since.length,
     };
     const undone = keeper.judge(facts);
     if (undone !== null) return this.#changed(revision.key, undone);

@@ -10,6 +10,8 @@ import type { AlphaChoice } from "../../../common/hexgen/knowledge.ts";
 const JUDGED_AFTER = 50;
 /** Tail after a change over the tail before it beyond which it is undone. */
 const WORSE = 1.2;
+/** How long a value that was undone is not tried again on the same pool. */
+const BARRED_MS = 3_600_000;
 
 export interface PoolFacts {
   readonly now: number;
@@ -17,8 +19,10 @@ export interface PoolFacts {
   readonly pool: string;
   /** Last failure of a target, ms; 0 for none. */
   readonly lastFailureAt: number;
-  /** Tail of latency over objective in the window, and workflows since the last change. */
+  /** Tail of latency over objective in the window. */
   readonly observedTail: number;
+  /** The same of the workflows that arrived since the last change, and their number. */
+  readonly tailSinceChange: number;
   readonly workflowsSinceChange: number;
 }
 
@@ -27,6 +31,7 @@ export class AlphaKeeper {
   #pool: string | undefined;
   #lastRunAt = 0;
   #tailBeforeChange = Number.NaN;
+  #undone: { readonly alpha: number; readonly pool: string; readonly at: number } | null = null;
 
   constructor(choice: AlphaChoice | null) {
     this.#choice = choice;
@@ -67,7 +72,8 @@ export class AlphaKeeper {
       this.#choice = { ...this.#choice, predictedTail: result.predictedTail };
       return null;
     }
-    this.#tailBeforeChange = facts.observedTail;
+    if (this.#isBarred(result.alpha, facts.now)) return null;
+    if (result.alpha !== this.alpha) this.#tailBeforeChange = facts.observedTail;
     return this.#change({
       alpha: result.alpha,
       predictedTail: result.predictedTail,
@@ -83,7 +89,8 @@ export class AlphaKeeper {
     if (this.#choice === null || Number.isNaN(before)) return null;
     if (facts.workflowsSinceChange < JUDGED_AFTER) return null;
     this.#tailBeforeChange = Number.NaN;
-    if (!(facts.observedTail > WORSE * before)) return null;
+    if (!(facts.tailSinceChange > WORSE * before)) return null;
+    this.#undone = { alpha: this.alpha, pool: facts.pool, at: facts.now };
     return this.#change({
       alpha: this.#choice.previous,
       predictedTail: before,
@@ -91,6 +98,11 @@ export class AlphaKeeper {
       at: facts.now,
       reason: "rolled-back",
     });
+  }
+
+  #isBarred(alpha: number, now: number): boolean {
+    if (this.#undone === null || alpha !== this.#undone.alpha) return false;
+    return this.#pool === this.#undone.pool && now - this.#undone.at < BARRED_MS;
   }
 
   #change(next: Omit<AlphaChoice, "version" | "previous">): AlphaChoice {

@@ -231,6 +231,7 @@ describe("alpha", () => {
     pool: "a:1",
     lastFailureAt: 0,
     observedTail: 1,
+    tailSinceChange: 1,
     workflowsSinceChange: 0,
   };
 
@@ -251,10 +252,37 @@ describe("alpha", () => {
       "time-passed",
     );
     expect(tuned).toMatchObject({ alpha: 0.1, version: 1, previous: 0.3, reason: "time-passed" });
-    expect(keeper.judge({ ...facts, observedTail: 3, workflowsSinceChange: 49 })).toBeNull();
-    const undone = keeper.judge({ ...facts, observedTail: 3, workflowsSinceChange: 50 });
+    // The calm time before it, still in the window, does not hide what came since.
+    const worse = { ...facts, observedTail: 1.1, tailSinceChange: 3 };
+    expect(keeper.judge({ ...worse, workflowsSinceChange: 49 })).toBeNull();
+    const undone = keeper.judge({ ...worse, workflowsSinceChange: 50 });
     expect(undone).toMatchObject({ alpha: 0.3, version: 2, previous: 0.1, reason: "rolled-back" });
-    expect(keeper.judge({ ...facts, observedTail: 9, workflowsSinceChange: 99 })).toBeNull();
+    expect(keeper.judge({ ...worse, workflowsSinceChange: 99 })).toBeNull();
+  });
+
+  it("does not try again for an hour what it undid, unless the pool changed", () => {
+    const keeper = new AlphaKeeper(null);
+    const best = { alpha: 0.1, predictedTail: 0.8 };
+    const at = (now: number) => ({ now, window: 60, observedTail: 1 });
+    keeper.trigger(facts);
+    keeper.tuned(best, at(5), "time-passed");
+    keeper.judge({ ...facts, tailSinceChange: 3, workflowsSinceChange: 50 });
+    expect(keeper.tuned(best, at(facts.now + 3_599_000), "prediction-missed")).toBeNull();
+    expect(keeper.alpha).toBe(0.3);
+    expect(keeper.tuned({ ...best, alpha: 0.2 }, at(facts.now + 1), "time-passed")?.alpha).toBe(
+      0.2,
+    );
+    keeper.trigger({ ...facts, now: facts.now + 70_000, pool: "a:2" });
+    expect(keeper.tuned(best, at(facts.now + 70_000), "pool-changed")?.alpha).toBe(0.1);
+  });
+
+  it("is not judged by a first run that confirms where it began", () => {
+    const keeper = new AlphaKeeper(null);
+    const confirmed = { alpha: 0.3, predictedTail: 0.8 };
+    keeper.tuned(confirmed, { now: 5, window: 60, observedTail: 1 }, "time-passed");
+    const worse = { ...facts, tailSinceChange: 9, workflowsSinceChange: 60 };
+    expect(keeper.judge(worse)).toBeNull();
+    expect(keeper.choice).toMatchObject({ alpha: 0.3, version: 1 });
   });
 
   it("stays when the run confirms it, with its new prediction", () => {
