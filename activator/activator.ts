@@ -236,7 +236,7 @@ function listenToStore(parts: ActivatorParts): void {
   subscriber.onAssignment((assignment) => {
     hold.assigned(revisions.use(assignment.revision), assignment);
   });
-  if (parts.ranking !== null) followSteals(subscriber, revisions);
+  if (parts.ranking !== null) followSteals(subscriber, revisions, parts.internalTls);
   subscriber.onConfig((revision) => void revisions.reread(revision));
   subscriber.onResubscribed(() => void keeper.recover());
 }

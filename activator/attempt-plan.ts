@@ -67,13 +67,23 @@ export interface PlanFacts extends LimitFacts {
   readonly dialer: Dialer | undefined;
 }
 
-/** All that is the same whoever listens to the attempt. */
-export function planAttempt(address: string, head: RequestHead, facts: PlanFacts): AttemptPlan {
-  const { config, replayBytes, surroundings, dialer } = facts;
+/** Where a sidecar listens, by its `ip:port` for clear text. */
+export function addressOf(
+  address: string,
+  dialer: Dialer | undefined,
+): { readonly host: string; readonly port: number } {
   const colon = address.lastIndexOf(":");
   return {
     host: address.slice(0, colon),
     port: dialer === undefined ? Number(address.slice(colon + 1)) : POD_TLS_PORT,
+  };
+}
+
+/** All that is the same whoever listens to the attempt. */
+export function planAttempt(address: string, head: RequestHead, facts: PlanFacts): AttemptPlan {
+  const { config, replayBytes, surroundings, dialer } = facts;
+  return {
+    ...addressOf(address, dialer),
     ...(dialer === undefined ? {} : { dialer }),
     protocol: attemptProtocol(head, config, surroundings),
     target: head.target,

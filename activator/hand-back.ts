@@ -4,6 +4,8 @@
  */
 import { request } from "node:http";
 import { RETURN_HEADER, TARGET_UID_HEADER } from "../common/contracts/headers.ts";
+import type { Dialer } from "../proxy/types.ts";
+import { addressOf } from "./attempt-plan.ts";
 
 const LIMIT_MS = 1_000;
 
@@ -14,13 +16,17 @@ export interface HeldCall {
   readonly address: string;
 }
 
-/** Never rejects; true when the call was handed back. */
-export function askBack(call: HeldCall): Promise<boolean> {
+/** Over TLS where pods are reached so. Never rejects; true when the call was handed back. */
+export function askBack(call: HeldCall, dialer?: Dialer): Promise<boolean> {
+  const where = addressOf(call.address, dialer);
   return new Promise((resolve) => {
     const asking = request(
-      `http://${call.address}/`,
       {
-        agent: false,
+        ...where,
+        path: "/",
+        ...(dialer === undefined
+          ? { agent: false }
+          : { createConnection: () => dialer.dial(where) }),
         timeout: LIMIT_MS,
         headers: { [TARGET_UID_HEADER]: call.targetUid, [RETURN_HEADER]: call.leaseId },
       },

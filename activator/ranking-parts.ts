@@ -13,6 +13,7 @@ import { PrefixMemory } from "./core/prefix-memory.ts";
 import { Gateways } from "./core/tenants.ts";
 import type { TenantRules } from "./core/tenants.ts";
 import { askBack } from "./hand-back.ts";
+import type { InternalTls } from "./internal-tls.ts";
 import { KnowledgeCache } from "./knowledge-cache.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 import type { Revisions } from "./revisions.ts";
@@ -66,10 +67,16 @@ function tenantRules({ trustedGateways, tenantWeights }: ActivatorConfig): Tenan
 }
 
 /** A pod is idle, and a call of ours may still wait in another one: that pod is asked for it. */
-export function followSteals(subscriber: StoreSubscriber, revisions: Revisions): void {
+export function followSteals(
+  subscriber: StoreSubscriber,
+  revisions: Revisions,
+  internalTls: InternalTls | null,
+): void {
   subscriber.onSteal((offer) => {
     const lease = revisions.find(offer.revision)?.leases.get(offer.leaseId);
     // Ours no more, or moved already. What becomes of the call is told by the end of its attempt.
-    if (lease?.targetUid === offer.targetUid) void askBack(offer);
+    if (lease?.targetUid === offer.targetUid) {
+      void askBack(offer, internalTls?.dialerOf(offer.revision));
+    }
   });
 }

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import tls from "node:tls";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { RETURN_HEADER } from "../../../common/contracts/headers.ts";
 import { createLogger } from "../../../foundation/logger.ts";
 import { InternalTls } from "../../../activator/internal-tls.ts";
 import { ActivatorBench, call, HOST } from "../../support/activator-bench.ts";
@@ -109,6 +110,26 @@ describe("TLS inside the cluster", () => {
     expect(pod.hits).toBe(2);
     // The second request found the connection of the first.
     expect(seen.connections).toBe(1);
+  });
+
+  it("asks a pod encrypted for a call that may still wait there", async () => {
+    await bench.configure({ binding: "early", localQueue: 1 });
+    const activator = await startActivator();
+    const busy = await bench.pod();
+    const asked: unknown[] = [];
+    busy.onRequest = (headers) => asked.push(headers[RETURN_HEADER]);
+    const seen = await encrypt(busy, "one");
+    await busy.register(activator.push);
+    const calls = [call(activator.dataUrl, "/?ms=1500"), call(activator.dataUrl, "/?ms=1500")];
+    await eventually(async () => busy.running === 2 && (await bench.busy()) === 2);
+    // An idle pod is there, and one of the two is asked for.
+    const idle = await bench.pod();
+    await idle.register(activator.push);
+    await eventually(() => asked.length === 3);
+    expect(asked.slice(0, 2)).toEqual([undefined, undefined]);
+    expect(asked[2]).toEqual(expect.stringMatching(/^.+$/));
+    expect(seen.connections).toBe(3);
+    await Promise.all(calls);
   });
 
   it("speaks HTTP/2 with clients that negotiated it, and with those that just begin", async () => {
