@@ -4,6 +4,7 @@ import { activatorKilled } from "./cases/activator-killed.ts";
 import { activatorPaused } from "./cases/activator-paused.ts";
 import { addressReused } from "./cases/address-reused.ts";
 import { clockWrong } from "./cases/clock-wrong.ts";
+import { clusterPrimaryKilled } from "./cases/cluster-primary-killed.ts";
 import { connectionsLost } from "./cases/connections-lost.ts";
 import { functionsFlushed } from "./cases/functions-flushed.ts";
 import { networkCut } from "./cases/network-cut.ts";
@@ -27,6 +28,7 @@ export const FAULTS: readonly Fault[] = [
   storeFlushed,
   primaryKilled,
   slotMoved,
+  clusterPrimaryKilled,
   scriptBlocks,
   storeFull,
   storeReadOnly,

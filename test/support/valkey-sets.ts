@@ -19,6 +19,7 @@ const QUORUM = 2;
 const DOWN_AFTER_MS = 500;
 const NODE_TIMEOUT_MS = 1_000;
 const SLOTS = 16_384;
+const PRIMARIES = 3;
 
 export interface SentinelSet {
   readonly url: string;
@@ -114,57 +115,98 @@ async function askSentinel(admin: Redis, what: string): Promise<readonly string[
 
 export interface ValkeyCluster {
   readonly url: string;
+  /** Its primaries at the start. */
   readonly nodes: readonly ValkeyServer[];
+  /** One for each of them, in the same order; empty in a cluster without. */
+  readonly replicas: readonly ValkeyServer[];
   slotOf(key: string): Promise<number>;
-  /** The node that serves a slot. */
+  /** The node that serves a slot, as those that live see it. */
   ownerOf(slot: number): Promise<ValkeyServer>;
   /** Moves a slot with its keys to another node, as an operator's tool does. */
   moveSlot(slot: number, to: ValkeyServer): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function startValkeyCluster(primaries = 3): Promise<ValkeyCluster> {
-  const nodes = await Promise.all(Array.from({ length: primaries }, startNode));
-  const [first] = nodes;
+export type Replicas = "with-replicas" | "without-replicas";
+
+export async function startValkeyCluster(
+  replicas: Replicas = "without-replicas",
+): Promise<ValkeyCluster> {
+  const count = PRIMARIES * (replicas === "with-replicas" ? 2 : 1);
+  const all = await Promise.all(Array.from({ length: count }, startNode));
+  const [first] = all;
   if (first === undefined) throw new Error("a cluster has at least one node");
-  const share = Math.ceil(SLOTS / primaries);
-  for (const [index, { admin }] of nodes.entries()) {
+  const primaries = all.slice(0, PRIMARIES);
+  const share = Math.ceil(SLOTS / PRIMARIES);
+  for (const [index, { admin }] of primaries.entries()) {
     const last = Math.min(SLOTS, (index + 1) * share) - 1;
     await admin.call("CLUSTER", "ADDSLOTSRANGE", index * share, last);
     await admin.call("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
   }
-  for (const { port, busPort } of nodes.slice(1)) {
+  for (const { port, busPort } of all.slice(1)) {
     await first.admin.call("CLUSTER", "MEET", "127.0.0.1", port, busPort);
   }
-  await eventually(
-    async () => (await Promise.all(nodes.map((node) => isWhole(node, primaries)))).every(Boolean),
-    { timeoutMs: 20_000, what: "every node knows the whole cluster" },
-  );
-  return clusterOf(nodes, first);
+  const isReady = async (check: (node: ValkeyServer) => Promise<boolean>): Promise<boolean> =>
+    (await Promise.all(all.map(check))).every(Boolean);
+  await eventually(() => isReady((node) => isWhole(node, count)), {
+    timeoutMs: 20_000,
+    what: "every node knows the whole cluster",
+  });
+  for (const [index, replica] of all.slice(PRIMARIES).entries()) {
+    await replica.admin.call("CLUSTER", "REPLICATE", await nodeId(primaries[index] ?? first));
+  }
+  await eventually(() => isReady(isInSync), {
+    timeoutMs: 20_000,
+    what: "every replica follows its primary, and its primary knows",
+  });
+  return clusterOf(primaries, all.slice(PRIMARIES));
 }
 
-function clusterOf(nodes: readonly ValkeyServer[], first: ValkeyServer): ValkeyCluster {
+function clusterOf(nodes: readonly ClusterNode[], replicas: readonly ClusterNode[]): ValkeyCluster {
+  const all = [...nodes, ...replicas];
   const ownerOf = async (slot: number): Promise<ValkeyServer> => {
-    const ranges = (await first.admin.call("CLUSTER", "SLOTS")) as [
+    const ranges = (await livingOf(all).admin.call("CLUSTER", "SLOTS")) as [
       number,
       number,
       [string, number],
     ][];
     const port = ranges.find(([from, to]) => slot >= from && slot <= to)?.[2][1];
-    const owner = nodes.find((node) => node.port === port);
+    const owner = all.find((node) => node.port === port);
     if (owner === undefined) throw new Error(`nobody serves slot ${slot}`);
     return owner;
   };
   return {
-    url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
+    url: `redis+cluster://${all.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
     nodes,
-    slotOf: async (key) => Number(await first.admin.call("CLUSTER", "KEYSLOT", key)),
+    replicas,
+    slotOf: async (key) => Number(await livingOf(all).admin.call("CLUSTER", "KEYSLOT", key)),
     ownerOf,
     moveSlot: async (slot, to) => moveSlot(nodes, await ownerOf(slot), { slot, to }),
     stop: async () => {
-      for (const node of nodes) await node.stop();
+      for (const node of all) await node.stop();
     },
   };
+}
+
+function livingOf(nodes: readonly ValkeyServer[]): ValkeyServer {
+  const living = nodes.find(({ pid }) => isRunning(pid));
+  if (living === undefined) throw new Error("no node of the cluster lives any more");
+  return living;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** A replica with its data, or a primary whose replicas, if any, have theirs. */
+async function isInSync({ admin }: ValkeyServer): Promise<boolean> {
+  const info = await admin.info("replication");
+  if (info.includes("role:slave")) return info.includes("master_link_status:up");
+  return !info.includes("state=") || info.includes("state=online");
 }
 
 interface ClusterNode extends ValkeyServer {
@@ -183,9 +225,9 @@ async function startNode(): Promise<ClusterNode> {
   return { ...server, busPort };
 }
 
-async function isWhole({ admin }: ValkeyServer, primaries: number): Promise<boolean> {
+async function isWhole({ admin }: ValkeyServer, count: number): Promise<boolean> {
   const info = String(await admin.call("CLUSTER", "INFO"));
-  return info.includes("cluster_state:ok") && info.includes(`cluster_known_nodes:${primaries}`);
+  return info.includes("cluster_state:ok") && info.includes(`cluster_known_nodes:${count}`);
 }
 
 async function moveSlot(

@@ -45,7 +45,7 @@ const STARTERS: { readonly [Kind in StoreKind]: () => Promise<StartedStore<Kind>
     return { url: store.url, store, stop: () => store.stop() };
   },
   cluster: async () => {
-    const store = await startValkeyCluster();
+    const store = await startValkeyCluster("with-replicas");
     return { url: store.url, store, stop: () => store.stop() };
   },
 };
