@@ -42,7 +42,7 @@ export interface AutoscalerOptions {
   /** Use of cpu and memory, for the metrics of that name. */
   readonly metricsSource?: ResourceUseSource;
   /** Told of each change of a scale and of what becomes of pods; see common/contracts/events.ts. */
-  readonly events?: EventEmitter;
+  readonly events?: Pick<EventEmitter, "emit">;
   /** Where calls are logged, and what tunes alpha; absent: nothing is learnt. */
   readonly learning?: Pick<LearnerOptions, "knowledge" | "tune">;
   readonly timers?: Timers;

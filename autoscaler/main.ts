@@ -65,7 +65,12 @@ async function run(): Promise<void> {
     holder,
     shards: config.shards,
     defaults: defaults.current,
-    ...(events === null ? {} : { events }),
+    events: {
+      emit: (event) => {
+        events?.emit(event);
+        cluster.notes.emit(event);
+      },
+    },
     onLead: () => cluster.resync(),
   });
   defaults.onChange((next) => elected.useDefaults(next));

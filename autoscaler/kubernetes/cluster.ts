@@ -15,6 +15,7 @@ import type { DefaultsWatch } from "./cluster-defaults.ts";
 import { Collection } from "./collection.ts";
 import type { CollectionStats, WatchTimes } from "./collection.ts";
 import { DeploymentScale, STALE_MS } from "./deployment-scale.ts";
+import { EventNotes } from "./event-notes.ts";
 import { NetworkKeeper } from "./network-keeper.ts";
 import { collectionPath, REVISION_LABEL } from "./objects.ts";
 import type {
@@ -56,6 +57,7 @@ export interface Cluster {
   readonly status: StatusWriter;
   readonly defaults: DefaultsWatch;
   readonly resourceUse: ResourceUse;
+  readonly notes: EventNotes;
   start(): void;
   stop(): Promise<void>;
   /** All collections were seen once. */
@@ -83,6 +85,7 @@ class WatchedCluster implements Cluster {
   readonly status: StatusWriter;
   readonly defaults: DefaultsWatch;
   readonly resourceUse: ResourceUse;
+  readonly notes: EventNotes;
   readonly #options: ClusterOptions;
   readonly #copies: Copies;
   readonly #pods: PodIndex;
@@ -110,6 +113,7 @@ class WatchedCluster implements Cluster {
     });
     this.status = new StatusWriter({ client: options.client, scalers, networks });
     this.resourceUse = new ResourceUse({ ...options, readyPods: (key) => this.#pods.ready(key) });
+    this.notes = new EventNotes({ ...options, ...this.#copies, pods: this.#pods });
     this.#network = new NetworkKeeper({ ...options, scalers, networks, metrics });
     this.defaults = watchClusterDefaults({
       ...options,
@@ -126,6 +130,7 @@ class WatchedCluster implements Cluster {
 
   async stop(): Promise<void> {
     this.#cancel();
+    this.notes.stop();
     await this.#network.stop();
     await Promise.all(this.#all().map((collection) => collection.stop()));
   }

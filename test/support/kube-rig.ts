@@ -98,6 +98,7 @@ export async function startController(options: ControllerOptions): Promise<Runni
     holder: `test.${randomBytes(4).toString("hex")}`,
     defaults: defaults.current,
     ttlMs: options.ttlMs ?? 2_000,
+    events: cluster.notes,
     onLead: () => cluster.resync(),
   });
   defaults.onChange((next) => elected.useDefaults(next));
