@@ -32,7 +32,7 @@ export function askForSlot(
     arrivedAt: ticket.arrivedAt,
     // A target that failed is avoided while another is free, but waited for like any other:
     // it may be the only one, and recover.
-    mayWait: ticket.exclude.length === 0 && !ticket.onlyFree,
+    mayWait: ticket.exclude.length === 0 && !ticket.onlyFree && !ticket.looksFirst,
     random: [random(), random()],
     ...(call === undefined ? {} : { call }),
   });

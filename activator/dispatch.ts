@@ -31,7 +31,7 @@ import { watchAnswer } from "./follower.ts";
 import type { CellCall } from "./spills/cell-call.ts";
 import { cellCallOf } from "./spills/cell-call.ts";
 import { clockOf } from "./spills/request-clock.ts";
-import type { Refusal, Ticket, TicketHolder } from "./ticket.ts";
+import type { Look, Refusal, Ticket, TicketHolder } from "./ticket.ts";
 
 /** Targets that a request remembers to have failed on; the store looks at each in a choice. */
 const MAX_EXCLUDED = 16;
@@ -107,11 +107,10 @@ export class Dispatch implements TicketHolder {
 
   granted(lease: Lease): void {
     const { exchange, entry } = this.#request;
-    const now = this.#parts.clock.now();
     this.#lease = lease;
     this.#arrivedAt = lease.arrivedAt;
     this.#noteWait();
-    this.#timer.granted(now);
+    this.#timer.granted(this.#parts.clock.now());
     entry.metrics.count("choices");
     if (exchange.clientGone) return this.#clientGone();
     this.#cells.commit(exchange, () => this.#committed(lease));
@@ -135,6 +134,10 @@ export class Dispatch implements TicketHolder {
   refused(refusal: Refusal): void {
     this.#noteWait();
     this.#answer(refusal.reason, refusal);
+  }
+
+  looksElsewhere(): Look {
+    return this.#cells.looksElsewhere(this.#clock, this.#parts.clock.now());
   }
 
   prefersElsewhere(): boolean {

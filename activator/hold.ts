@@ -12,7 +12,7 @@ import { leaseOf } from "./lease-of.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 import type { HoldRequest, Parting, Refusal } from "./ticket.ts";
 import { Ticket } from "./ticket.ts";
-import { leaveQueue, ticketsToAsk } from "./waiting-tickets.ts";
+import { armRejection, leaveQueue, ticketsToAsk } from "./waiting-tickets.ts";
 
 /** Longest wait of a request for a revision whose configuration never came: no limit is known. */
 const UNCONFIGURED_WAIT_MS = 60_000;
@@ -21,8 +21,6 @@ const FIRST_ASK_MS = 1_000;
 const MAX_ASK_PAUSE_MS = 8_000;
 const FIRST_RETRY_MS = 20;
 const MAX_RETRY_MS = 500;
-/** Node fires a longer timer at once. */
-const LONGEST_TIMER_MS = 2_147_000_000;
 
 export class Hold {
   readonly #options: HoldOptions;
@@ -117,7 +115,15 @@ export class Hold {
   #send(ticket: Ticket): void {
     if (!ticket.admitted) return this.#admit(ticket);
     if (this.#options.degraded.has(ticket.entry)) return this.#sendLocally(ticket);
+    const look = ticket.holder.looksElsewhere?.();
     ticket.state = "asking";
+    // Behind the return to whoever asked: the request may come back at once.
+    if (look === "now") return queueMicrotask(() => this.#refuse(ticket, "elsewhere"));
+    ticket.looksFirst = look === "before";
+    this.#askStore(ticket);
+  }
+
+  #askStore(ticket: Ticket): void {
     askForSlot(this.#options, ticket).then(
       (result) => this.#replied(ticket, result),
       () => this.#failed(ticket),
@@ -181,13 +187,20 @@ export class Hold {
       case "deadline-unreachable":
         return this.#refuse(ticket, { reason: "deadline_unreachable" });
       case "no-slot":
-        if (ticket.onlyFree) return this.#refuse(ticket, { reason: "spill_refused" });
-        ticket.exclude = [];
-        return this.#send(ticket);
+        return this.#noSlot(ticket);
       case "unknown-revision":
         ticket.state = "unconfigured";
         return this.#options.load(ticket.entry);
     }
+  }
+
+  #noSlot(ticket: Ticket): void {
+    if (ticket.onlyFree) return this.#refuse(ticket, { reason: "spill_refused" });
+    const leaves = ticket.looksFirst && ticket.holder.prefersElsewhere?.() === true;
+    if (leaves) return this.#refuse(ticket, "elsewhere");
+    ticket.exclude = [];
+    ticket.looksFirst = false;
+    this.#askStore(ticket);
   }
 
   #wait(
@@ -199,17 +212,9 @@ export class Hold {
     ticket.arrivedAt = result.arrivedAt;
     ticket.askPauseMs = FIRST_ASK_MS;
     ticket.askAt = this.#options.clock.now() + FIRST_ASK_MS;
-    this.#armRejection(ticket);
+    armRejection(ticket, () => this.#giveUp(ticket, { reason: "deadline_unreachable" }));
     this.#enterPhase(ticket, result.readyTargets);
     this.#failIfHopeless(ticket);
-  }
-
-  #armRejection(ticket: Ticket): void {
-    const afterMs = ticket.holder.rank?.rejectAfterMs(ticket.arrivedAt) ?? Infinity;
-    if (afterMs > LONGEST_TIMER_MS) return;
-    clearTimeout(ticket.rejectTimer);
-    const tooLate = (): void => this.#giveUp(ticket, { reason: "deadline_unreachable" });
-    ticket.rejectTimer = setTimeout(tooLate, Math.max(0, afterMs));
   }
 
   #enterPhase(ticket: Ticket, readyTargets: number): void {

@@ -31,6 +31,12 @@ export type Refusal =
 /** `elsewhere` is no end: a request left the queue here, for the cell that its holder prefers. */
 export type Parting = Refusal | "elsewhere";
 
+/**
+ * When a request looks at other cells: `now`, since nothing runs here and it knows where to go; once
+ * no slot is free here, `before` it waits or while it waits; the last also where there are none.
+ */
+export type Look = "now" | "before" | "while";
+
 /** Who asked; `granted` or `refused` is called exactly once, unless the ticket is cancelled. */
 export interface TicketHolder {
   /** Why its caller may not use the service, null when it may; asked once, before the store is. */
@@ -39,6 +45,8 @@ export interface TicketHolder {
   readonly rank?: TicketRank;
   granted(lease: Lease): void;
   refused(refusal: Refusal): void;
+  /** Asked before the store is. */
+  looksElsewhere?(): Look;
   /** Asked when no slot is free here; true: it leaves the queue, unless a slot comes first. */
   prefersElsewhere?(): boolean;
   /** It has left for where it prefers to be. */
@@ -83,6 +91,8 @@ export class Ticket {
   retryTimer: NodeJS.Timeout | undefined;
   /** Its caller may use the service. */
   admitted = false;
+  /** It looks elsewhere before it waits, and has not done so yet. */
+  looksFirst = false;
   /** No slot was free at once. */
   hasWaited = false;
   /** A call that may end the ticket is under way. */

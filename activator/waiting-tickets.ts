@@ -25,3 +25,14 @@ export async function leaveQueue(store: RoutingStore, ticket: Ticket): Promise<L
   const result = await store.askTicket(entry.key, leaseId);
   return result.kind === "leased" ? result.lease : null;
 }
+
+/** For a caller that asked to be refused when its answer would come too late. */
+export function armRejection(ticket: Ticket, tooLate: () => void): void {
+  const afterMs = ticket.holder.rank?.rejectAfterMs(ticket.arrivedAt) ?? Infinity;
+  if (afterMs > LONGEST_TIMER_MS) return;
+  clearTimeout(ticket.rejectTimer);
+  ticket.rejectTimer = setTimeout(tooLate, Math.max(0, afterMs));
+}
+
+/** Node fires a longer timer at once. */
+const LONGEST_TIMER_MS = 2_147_000_000;

@@ -10,7 +10,7 @@ import type { HopVerdict } from "../core/hop.ts";
 import type { RequestFacts } from "../core/retry.ts";
 import type { RequestTimer } from "../core/request-timer.ts";
 import type { RevisionEntry } from "../revision-entry.ts";
-import type { Refusal } from "../ticket.ts";
+import type { Look, Refusal } from "../ticket.ts";
 import type { IncomingHop } from "./incoming-hop.ts";
 import { Outgoing } from "./outgoing.ts";
 import type { SpillDesk } from "./spill-desk.ts";
@@ -70,6 +70,10 @@ export class CellCall {
     return this.#hop === undefined
       ? { reason: "no_capacity", message }
       : { reason: "spill_refused" };
+  }
+
+  looksElsewhere(clock: WaitClock, at: number): Look {
+    return this.#outgoing?.look(clock, at) ?? "while";
   }
 
   prefersElsewhere(clock: WaitClock, at: number): boolean {

@@ -2,6 +2,7 @@
 import type { Attempt } from "../../proxy/types.ts";
 import type { WaitClock } from "../core/deadlines.ts";
 import type { RevisionEntry } from "../revision-entry.ts";
+import type { Look } from "../ticket.ts";
 import type { SpillDesk } from "./spill-desk.ts";
 import { Tries } from "./spill-desk.ts";
 import { Spill } from "./spill.ts";
@@ -19,6 +20,14 @@ export class Outgoing {
   constructor(desk: SpillDesk, entry: RevisionEntry) {
     this.#desk = desk;
     this.#entry = entry;
+  }
+
+  /** Where a slot is free elsewhere, a request need not stand in the queue here before it goes. */
+  look(clock: WaitClock, at: number): Look {
+    const { config } = this.#entry;
+    const look = config === null ? "while" : this.#desk.look(config);
+    if (look !== "now") return look;
+    return this.find(clock, at) && this.#plan?.hop.spill === "warm" ? "now" : "before";
   }
 
   /** Another cell is the better choice at this moment. */

@@ -13,6 +13,7 @@ import { serviceOf } from "../../cells/own-digests.ts";
 import type { Dialer } from "../../proxy/types.ts";
 import type { WaitClock } from "../core/deadlines.ts";
 import type { RevisionEntry } from "../revision-entry.ts";
+import type { Look } from "../ticket.ts";
 import { ChoiceLog } from "./choice-log.ts";
 import type { Spill, SpillOutcome, SpillPlan } from "./spill.ts";
 import { SpillCounters } from "./spill-counters.ts";
@@ -97,6 +98,15 @@ export class SpillDesk {
     this.log.note({ at: question.at, service: serviceOf(config), choice });
     if (choice.cell === null || choice.isHere) return { plan: null, words };
     return { plan: this.#plan(question, choice, choice.cell), words };
+  }
+
+  /** From what is known here and now, which may be 50 ms old; nothing is asked, and nothing chosen. */
+  look(config: RevisionConfig): Look {
+    if (!spansCells(this.#regionsOf(config))) return "while";
+    const { node, now } = this.#options;
+    const service = serviceOf(config);
+    if (!node.snapshot.hasWarm(service, now())) return "while";
+    return node.own.get(service)?.ready === 0 ? "now" : "before";
   }
 
   /** Another cell said something new: what waits here may be served there. */

@@ -5,7 +5,7 @@ import { DegradedMode } from "../../../activator/degraded.ts";
 import { Hold } from "../../../activator/hold.ts";
 import { Returns } from "../../../activator/returns.ts";
 import { RevisionEntry } from "../../../activator/revision-entry.ts";
-import type { Refusal, Ticket } from "../../../activator/ticket.ts";
+import type { Refusal, Ticket, TicketHolder } from "../../../activator/ticket.ts";
 import type { Assignment } from "../../../common/contracts/channels.ts";
 import { createLogger } from "../../../foundation/logger.ts";
 import type { AcquireRequest, AcquireResult, Lease, RoutingStore } from "../../../store/types.ts";
@@ -86,7 +86,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function acquire(exclude: readonly string[] = [], pauseMs = 0): Ticket {
+function acquire(
+  exclude: readonly string[] = [],
+  pauseMs = 0,
+  cells: Partial<TicketHolder> = {},
+): Ticket {
   return hold.acquire({
     entry,
     clock: new WaitClock(clock.now()),
@@ -94,6 +98,7 @@ function acquire(exclude: readonly string[] = [], pauseMs = 0): Ticket {
       admit: () => null,
       granted: (lease) => granted.push(lease),
       refused: (why) => refused.push(why),
+      ...cells,
     },
     exclude,
     arrivedAt: 0,
@@ -172,6 +177,61 @@ describe("an assignment", () => {
     at(store.asks, 0).resolve({ kind: "gone" });
     await settle();
     expect(at(store.acquires, 1).request).toMatchObject({ leaseId: "l1", arrivedAt: 7 });
+  });
+});
+
+describe("a request that may go to another cell", () => {
+  let hasLeft = 0;
+  const looking = (look: "now" | "before", prefersElsewhere: boolean): Ticket => {
+    hasLeft = 0;
+    return acquire([], 0, {
+      looksElsewhere: () => look,
+      prefersElsewhere: () => prefersElsewhere,
+      left: () => (hasLeft += 1),
+    });
+  };
+
+  it("leaves at once where it knows that nothing runs here, and the store never hears of it", async () => {
+    const ticket = looking("now", true);
+    expect(hasLeft).toBe(0);
+    await settle();
+    expect([hasLeft, store.acquires.length, ticket.isOpen, entry.tickets.size]).toEqual([
+      1,
+      0,
+      false,
+      0,
+    ]);
+  });
+
+  it("is not sent away when its caller left in the same moment", async () => {
+    hold.cancel(looking("now", true));
+    await settle();
+    expect(hasLeft).toBe(0);
+  });
+
+  it("asks for a free slot here first, and leaves without ever standing in the queue", async () => {
+    looking("before", true);
+    expect(at(store.acquires, 0).request.mayWait).toBe(false);
+    at(store.acquires, 0).resolve({ kind: "no-slot" });
+    await settle();
+    expect([hasLeft, store.acquires.length, store.cancels.length]).toEqual([1, 1, 0]);
+  });
+
+  it("takes the free slot that is here", async () => {
+    looking("before", true);
+    at(store.acquires, 0).resolve(leased("l1"));
+    await settle();
+    expect([hasLeft, granted.length]).toEqual([0, 1]);
+  });
+
+  it("waits here when no cell is better after all, and asks no third time", async () => {
+    looking("before", false);
+    at(store.acquires, 0).resolve({ kind: "no-slot" });
+    await settle();
+    expect(at(store.acquires, 1).request.mayWait).toBe(true);
+    at(store.acquires, 1).resolve(waiting(1));
+    await settle();
+    expect([hasLeft, store.acquires.length]).toEqual([0, 2]);
   });
 });
 
