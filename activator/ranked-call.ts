@@ -252,6 +252,7 @@ export class RankedCall {
       workflow: this.#workflowKey(),
       names: this.#names,
       remaining: this.#headers.remaining,
+      fanout: this.#headers.fanout,
       slo,
       estimate: this.#estimate,
       known: this.#class,

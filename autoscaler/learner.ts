@@ -8,7 +8,8 @@ import type { LoggedCall, LoggedSample } from "../common/contracts/call-log.ts";
 import { decodeLogEntry } from "../common/contracts/call-log.ts";
 import type { RevisionConfig, RevisionKey } from "../common/contracts/routing.ts";
 import { meanOverPool, profileOf } from "../common/hexgen/call-estimate.ts";
-import { serviceUs } from "../common/hexgen/cost.ts";
+import { roundHalfUp, serviceUs } from "../common/hexgen/cost.ts";
+import { widenedBy } from "../common/hexgen/profile-fit.ts";
 import type { AlphaChoice, RevisionKnowledge } from "../common/hexgen/knowledge.ts";
 import { parseKnowledge } from "../common/hexgen/knowledge.ts";
 import type { Logger } from "../foundation/logger.ts";
@@ -159,9 +160,12 @@ export class Learner {
     const learnt = this.#classes.get(name);
     const knowledge = this.knowledgeOf(revision.key);
     if (learnt === undefined || knowledge === undefined) return;
+    const cards = this.#revisions.get(revision.key)?.learner.cards;
     const text = JSON.stringify(
-      learnt.learnt((_stage, inputTokens, outputTokens) =>
-        expectedUs(knowledge, { inputTokens, outputTokens }),
+      learnt.learnt((stage, inputTokens, outputTokens) =>
+        expectedUs(knowledge, { inputTokens, outputTokens }, (card) =>
+          widenedBy(cards?.get(card)?.errors().get(stage)),
+        ),
       ),
     );
     if (text === this.#classTexts.get(name)) return;
@@ -258,11 +262,14 @@ const MOST_CLASSES = 256;
 function expectedUs(
   knowledge: RevisionKnowledge,
   size: { readonly inputTokens: number; readonly outputTokens: number },
+  factorOn: (card: string) => number,
 ): number {
   const workUs = new Map<string, number>();
   for (const card of Object.keys(knowledge.pool)) {
     const profile = profileOf(knowledge, card);
-    if (profile !== undefined) workUs.set(card, serviceUs(profile, { ...size, cachedTokens: 0 }));
+    if (profile === undefined) continue;
+    const us = serviceUs(profile, { ...size, cachedTokens: 0 });
+    workUs.set(card, roundHalfUp(us * factorOn(card)));
   }
   return meanOverPool(workUs, knowledge.pool);
 }

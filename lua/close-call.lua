@@ -1,7 +1,8 @@
 --- @include "workflow-record"
 --- @include "workflow-stage"
--- Ends a call of a workflow. After the last open call, when the final one has ended, the workflow is
--- over: it is kept for a minute, so that repeated words find it, and goes.
+-- Ends a call of a workflow. After the last open call, when the final one has ended and all calls that
+-- its stage was said to have, the workflow is over: it is kept for a minute, so that repeated words
+-- find it, and goes.
 -- Keys: workflow
 -- Args:
 --   now      us, 0 for the server's time
@@ -22,7 +23,9 @@ workflow.open = workflow.open - 1
 if target ~= '' then workflow.last, workflow.prints = target, prints end
 if final == '1' then workflow.final = 1 end
 end_stage(workflow, string.match(record, '(%S+)$'), now)
-if workflow.final == 1 and workflow.open == 0 then workflow.ended = 1 end
+if workflow.final == 1 and workflow.open == 0 and workflow.done >= workflow.fanout then
+  workflow.ended = 1
+end
 write_workflow(key, workflow, call_id, 'x' .. string.sub(record, 2))
 if workflow.ended == 1 then redis.call('PEXPIRE', key, ENDED_MS) end
 return { 'ok' }

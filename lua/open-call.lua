@@ -15,12 +15,13 @@
 --   mayExtend   1 when this call may move the objective
 --   template    of the class, as include/template has it
 --   remaining   the same of the stages after this one, `-` when the caller does not know
+--   fanout      parallel calls of this stage, 0 when the caller does not say
 -- Reply: ok, then as text readyAt budget deadline rest arrivedAt, then index, open, last target, its prints
 -- Cost: O(stages of the template)
 -- Caller: activator, before acquire-lease
 local key = KEYS[1]
-local given, call_id, stage, index, us, slo, deadline, least, may_extend, template, remaining =
-  unpack(ARGV)
+local given, call_id, stage, index, us, slo, deadline, least, may_extend, template, remaining,
+  fanout = unpack(ARGV)
 local now = workflow_time(given)
 slo, deadline, least = tonumber(slo), tonumber(deadline), tonumber(least)
 
@@ -54,6 +55,7 @@ if index > workflow.index then
   start_stage(workflow, { stage = stage, index = index, us = tonumber(us), now = now },
     parse_template(template), remaining ~= '-' and parse_template(remaining) or nil)
 end
+if index == workflow.index then workflow.fanout = math.max(workflow.fanout, tonumber(fanout)) end
 local record
 if workflow.calls < MOST_CALLS then
   workflow.calls, workflow.open = workflow.calls + 1, workflow.open + 1

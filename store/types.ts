@@ -356,6 +356,11 @@ export interface OpenCallRequest {
   readonly template: readonly ExpectedStage[];
   /** Stages after this one as the caller knows them; replaces what is left of the template. */
   readonly remaining?: readonly ExpectedStage[];
+  /**
+   * Parallel calls of this stage, as the caller says: all of them share instant and budget, and a last
+   * stage is over when so many have ended, though not all may have been open at once.
+   */
+  readonly fanout?: number;
 }
 
 export interface OpenCallResult {

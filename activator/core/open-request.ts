@@ -57,6 +57,7 @@ export interface OpeningFacts {
   readonly workflow: Key;
   readonly names: { readonly callId: string; readonly stage: string; readonly stageIndex: number };
   readonly remaining: WorkflowHeaders["remaining"];
+  readonly fanout: WorkflowHeaders["fanout"];
   readonly slo: DeclaredSlo;
   readonly estimate: CallEstimate;
   readonly known: ClassKnowledge | undefined;
@@ -75,10 +76,11 @@ export interface OpeningRequest extends DeclaredSlo {
   readonly mayExtend: boolean;
   readonly template: readonly (Stage & { readonly workUs: number })[];
   readonly remaining?: readonly (Stage & { readonly workUs: number })[];
+  readonly fanout?: number;
 }
 
 export function openRequest(facts: OpeningFacts): OpeningRequest {
-  const { workflow, slo, estimate, known, declared, remaining } = facts;
+  const { workflow, slo, estimate, known, declared, remaining, fanout } = facts;
   const { callId, stage, stageIndex } = facts.names;
   const withTime = (entry: Stage): Stage & { workUs: number } => ({
     ...entry,
@@ -98,6 +100,7 @@ export function openRequest(facts: OpeningFacts): OpeningRequest {
     mayExtend: false,
     template,
     ...(remaining === undefined ? {} : { remaining: remaining.map(withTime) }),
+    ...(fanout === undefined ? {} : { fanout: fanout.of }),
   };
 }
 

@@ -38,6 +38,14 @@ export interface StageError {
   readonly alert: boolean;
 }
 
+/**
+ * Factor on the expected time of a stage in budgets while its predictions are off for long: by their
+ * error, at most twice, since one that was far too long needs no room.
+ */
+export function widenedBy(error: StageError | undefined): number {
+  return error?.alert === true ? 1 + Math.min(error.relativeError, 1) : 1;
+}
+
 interface ErrorTrack {
   error: number;
   badCalls: number;

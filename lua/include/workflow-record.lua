@@ -1,7 +1,8 @@
 -- A workflow is a hash of its own key: figures and texts as fields of their names, and `c:<call>` for
--- each of its calls: `o` or `x` (open, closed), then ready budget rest index.
+-- each of its calls: `o` or `x` (open, closed), then ready budget rest index. `fanout` is the number of
+-- calls that the newest stage was said to have, `done` how many of them have ended.
 local FIGURES = { 'arrive', 'slo', 'deadline', 'index', 'open', 'ready', 'budget', 'rest', 'calls',
-  'final', 'ended' }
+  'final', 'ended', 'fanout', 'done' }
 local TEXTS = { 'last', 'template', 'stages', 'prints' }
 -- What is remembered of one workflow, and for how long after its end.
 local MOST_CALLS = 4096
@@ -17,8 +18,8 @@ end
 
 local function new_workflow(now, template)
   return { arrive = now, slo = 0, deadline = 0, index = -1, open = 0, ready = now, budget = 0,
-    rest = 0, calls = 0, final = 0, ended = 0, last = '', template = template, stages = '',
-    prints = '' }
+    rest = 0, calls = 0, final = 0, ended = 0, fanout = 0, done = 0, last = '', template = template,
+    stages = '', prints = '' }
 end
 
 -- Nil when there is none.
@@ -26,7 +27,7 @@ local function read_workflow(key)
   local values = redis.call('HMGET', key, unpack(FIGURES))
   if not values[1] then return nil end
   local workflow, texts = {}, redis.call('HMGET', key, unpack(TEXTS))
-  for i, name in ipairs(FIGURES) do workflow[name] = tonumber(values[i]) end
+  for i, name in ipairs(FIGURES) do workflow[name] = tonumber(values[i] or 0) end
   for i, name in ipairs(TEXTS) do workflow[name] = texts[i] or '' end
   return workflow
 end

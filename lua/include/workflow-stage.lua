@@ -19,7 +19,7 @@ local function start_stage(workflow, call, template, remaining)
   local left = remaining or advance_template(parse_template(workflow.template), call.stage)
   local later = expected_time(left, known)
   workflow.template, workflow.index, workflow.ready = format_template(left), call.index, call.now
-  workflow.rest, workflow.budget = call.us + later, 0
+  workflow.rest, workflow.budget, workflow.fanout, workflow.done = call.us + later, 0, 0, 0
   if workflow.slo > 0 then
     local objective = math.max(workflow.slo - (call.now - workflow.arrive), -workflow.slo)
     local whole = call.us + later
@@ -33,6 +33,7 @@ end
 
 -- The last call so far of a stage has ended.
 local function end_stage(workflow, index, now)
+  if tonumber(index) == workflow.index then workflow.done = workflow.done + 1 end
   workflow.stages = string.gsub(workflow.stages, '(%S+ ' .. index .. ' %S+ %S+) %S+\n',
     string.format('%%1 %.17g\n', now))
 end

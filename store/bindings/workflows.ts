@@ -32,6 +32,7 @@ export const openCall: Binding<OpenCallRequest, OpenCallResult> = {
     "mayExtend",
     "template",
     "remaining",
+    "fanout",
   ],
   encode: (call, { now }) => [
     now,
@@ -45,6 +46,7 @@ export const openCall: Binding<OpenCallRequest, OpenCallResult> = {
     flag(call.mayExtend),
     encodeTemplate(call.template),
     call.remaining === undefined ? "-" : encodeTemplate(call.remaining),
+    String(call.fanout ?? 0),
   ],
   decode: (reply) => ({
     plan: {

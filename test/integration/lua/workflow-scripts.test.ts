@@ -151,6 +151,29 @@ describe("workflow scripts", () => {
     expect(await server.admin.pttl(key)).toBeGreaterThan(3_600_000);
   });
 
+  test("count the parallel calls of a stage that are sent one after the other", async () => {
+    const workflow = fresh();
+    const part = (callId: string, changes: Partial<OpenCallRequest> = {}) =>
+      handle.workflows.openCall(openRequest({ workflow, callId, fanout: 3, ...changes }));
+    const plans = [];
+    for (const callId of ["c0", "c1", "c2"]) {
+      plans.push((await part(callId)).plan);
+      await close(workflow, callId, true);
+      nowUs += 1_000_000;
+      const { isEnded } = (await handle.workflows.readWorkflow(workflow)) ?? {};
+      expect(isEnded).toBe(callId === "c2");
+    }
+    expect(plans).toEqual([plans[0], plans[0], plans[0]]);
+    // Of the stage before, nothing is counted for the next one.
+    const longer = fresh();
+    await handle.workflows.openCall(openRequest({ workflow: longer, callId: "c0", fanout: 2 }));
+    await close(longer, "c0");
+    const last = { workflow: longer, callId: "c1", stage: "tester", stageIndex: 1 };
+    await handle.workflows.openCall(openRequest(last));
+    await close(longer, "c1", true);
+    expect((await handle.workflows.readWorkflow(longer))?.isEnded).toBe(true);
+  });
+
   test("keep tenants apart whose names only look alike when joined", async () => {
     const one = { namespace: "default", tenant: "a", id: "b/c" };
     const other = { namespace: "default", tenant: "a/b", id: "c" };

@@ -7,7 +7,7 @@ import { knownCard } from "../../../common/hexgen/known-cards.ts";
 import { readModelBody } from "../../../common/hexgen/model-body.ts";
 import { createOutputLengths, OutputLengths } from "../../../common/hexgen/output-lengths.ts";
 import { WaitRatio } from "../../../common/hexgen/outstanding.ts";
-import { ProfileFit } from "../../../common/hexgen/profile-fit.ts";
+import { ProfileFit, widenedBy } from "../../../common/hexgen/profile-fit.ts";
 import { createRandom } from "../../../common/random.ts";
 
 const prior = { prefillTokensPerS: 3_028, tokenUs: 21_210, batchSlope: 0 };
@@ -52,12 +52,22 @@ describe("profile fitting", () => {
     expect(fit.stageError("odd").alert).toBe(false);
     for (let index = 0; index < 60; index += 1) fit.observe({ ...call, tookUs: 3e9 });
     expect(fit.stageError("odd").alert).toBe(true);
+    const { relativeError } = fit.stageError("odd");
+    expect(widenedBy(fit.stageError("odd"))).toBe(1 + Math.min(relativeError, 1));
     for (let index = 0; index < 200; index += 1) {
       const predictedUs =
         (1e6 * 1_000) / fit.profile().prefillTokensPerS + 50 * fit.profile().tokenUs;
       fit.observe({ ...call, tookUs: predictedUs });
     }
     expect(fit.stageError("odd").alert).toBe(false);
+    expect(widenedBy(fit.stageError("odd"))).toBe(1);
+  });
+
+  it("widens budgets at most twice, and by nothing where nothing is known", () => {
+    expect(widenedBy({ relativeError: 0.4, alert: true })).toBe(1.4);
+    expect(widenedBy({ relativeError: 7, alert: true })).toBe(2);
+    expect(widenedBy({ relativeError: 0.4, alert: false })).toBe(1);
+    expect(widenedBy(undefined)).toBe(1);
   });
 
   it("ignores a call that says nothing", () => {

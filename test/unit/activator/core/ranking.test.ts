@@ -91,6 +91,7 @@ it("tells the store the expected stages, and a floor for tenants that share the 
     workflow: { namespace: "ns", tenant: "acme", id: "q" },
     names: { callId: "c", stage: "revise", stageIndex: 3 },
     remaining: undefined,
+    fanout: undefined,
     slo: { sloUs: 5, deadlineAt: 0 },
     estimate: { promptTokens: 1, outputTokens: 1, workUs: new Map(), meanUs: 77 },
     known: {
