@@ -7,7 +7,6 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../common/clock.ts";
 import { errorText } from "../../common/errors.ts";
 import type { RevisionKey } from "../../common/contracts/routing.ts";
-import type { PlatformEvent } from "../../foundation/events.ts";
 import type { Logger } from "../../foundation/logger.ts";
 import type { ScaledPod } from "../ports.ts";
 import type { Timers } from "../timers.ts";
@@ -26,6 +25,13 @@ export interface EventNotesOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
+}
+
+/** The controller's own events, as others get them. */
+export interface ToldEvent {
+  readonly type: string;
+  readonly subject: string;
+  readonly data: Readonly<Record<string, unknown>>;
 }
 
 interface Fault {
@@ -67,7 +73,7 @@ export class EventNotes {
   }
 
   /** What the controller tells others; quarantine and eviction are for people too. */
-  emit({ type, subject, data }: PlatformEvent): void {
+  emit({ type, subject, data }: ToldEvent): void {
     // Subjects of these are keys of revisions.
     const key = subject as RevisionKey;
     const uid = textOf(data["pod"]);
