@@ -124,6 +124,8 @@ export interface ValkeyCluster {
   ownerOf(slot: number): Promise<ValkeyServer>;
   /** Moves a slot with its keys to another node, as an operator's tool does. */
   moveSlot(slot: number, to: ValkeyServer): Promise<void>;
+  /** Without a word to the others. */
+  kill(node: ValkeyServer): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -182,6 +184,11 @@ function clusterOf(nodes: readonly ClusterNode[], replicas: readonly ClusterNode
     slotOf: async (key) => Number(await livingOf(all).admin.call("CLUSTER", "KEYSLOT", key)),
     ownerOf,
     moveSlot: async (slot, to) => moveSlot(nodes, await ownerOf(slot), { slot, to }),
+    kill: async ({ pid }) => {
+      process.kill(pid, "SIGKILL");
+      // A question to it would wait for ever.
+      await eventually(() => !isRunning(pid), { everyMs: 5 });
+    },
     stop: async () => {
       for (const node of all) await node.stop();
     },

@@ -9,7 +9,7 @@ export const clusterPrimaryKilled = defineFault({
   inject: async (world, cluster) => {
     const slot = await cluster.slotOf(world.metaKey);
     const owner = await cluster.ownerOf(slot);
-    process.kill(owner.pid, "SIGKILL");
+    await cluster.kill(owner);
     await eventually(async () => (await cluster.ownerOf(slot)).port !== owner.port, {
       timeoutMs: 20_000,
       everyMs: 10,
