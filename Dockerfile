@@ -1,5 +1,5 @@
 # The three images of Pilotlight, one target each: activator, queue-proxy, autoscaler (which also
-# holds the webhook).
+# holds the webhook and the dashboard).
 #
 #   docker build --target activator -t ghcr.io/pilotlight/activator:0.1.0 .
 #
@@ -33,6 +33,7 @@ CMD ["/app/activator/main.mjs"]
 FROM runtime AS autoscaler
 COPY --from=build /app/lua /app/lua
 COPY --from=build /app/autoscaler /app/autoscaler
+COPY --from=build /app/dashboard /app/dashboard
 CMD ["/app/autoscaler/main.mjs"]
 
 FROM runtime AS queue-proxy

@@ -1,12 +1,13 @@
 /** The page of `pilotlight describe`, from what status and dashboard say of one service. */
-import type { RevisionSnapshot, RevisionSummary, ServiceSummary } from "../local/platform-types.ts";
+import type { RevisionSnapshot } from "../local/platform-types.ts";
 import { podsText, serviceState } from "./commands/ls.ts";
+import type { SeenRevision, SeenService } from "./platform-view.ts";
 import { formatColumns, formatDuration } from "./table.ts";
 
-export type DescribedRevision = RevisionSummary &
+export type DescribedRevision = SeenRevision &
   Pick<RevisionSnapshot, "load" | "targets" | "decisions" | "coldStarts">;
 
-export type DescribedService = Omit<ServiceSummary, "revisions"> & {
+export type DescribedService = Omit<SeenService, "revisions"> & {
   readonly revisions: readonly DescribedRevision[];
 };
 
@@ -20,7 +21,7 @@ export function describePage(service: DescribedService, now: number): string {
       ["Service:", service.key],
       ["URL:", service.url],
       ["State:", `${serviceState(service)} (${podsText(service)} pods ready)`],
-      ["File:", service.file],
+      ...(service.file === undefined ? [] : [["File:", service.file]]),
     ]),
     conditionTable("Conditions", service.conditions),
     trafficTable(service),
@@ -69,7 +70,7 @@ function revisionPart(revision: DescribedRevision, now: number): string {
     ["  Requests:", requests],
     ["  Pods wanted:", String(Math.max(0, revision.desiredScale))],
     ["  Created:", `${formatDuration(now - revision.createdAt)} ago`],
-    ["  Command:", revision.command],
+    ["  Runs:", revision.command || "unknown"],
     ...settingRows(revision),
     ...(problem === "" ? [] : [["  Problem:", problem.replaceAll("\n", "\n    ")]]),
   ];
@@ -114,10 +115,9 @@ function podTable(revision: DescribedRevision, now: number): string {
     pod.phase,
     formatDuration(now - pod.createdAt),
     String(pod.restarts),
-    pod.address,
-    String(pod.userPort),
+    pod.address || "none yet",
   ]);
-  return formatColumns([["  POD", "PHASE", "AGE", "RESTARTS", "ADDRESS", "PORT"], ...rows]);
+  return formatColumns([["  POD", "PHASE", "AGE", "RESTARTS", "ADDRESS"], ...rows]);
 }
 
 /** The same pods in the eyes of the router. */

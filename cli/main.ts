@@ -11,6 +11,7 @@ import type { Command, CommandContext, ExitCode, Output } from "./command.ts";
 import { apply } from "./commands/apply.ts";
 import { cells } from "./commands/cells.ts";
 import { createCompletion } from "./commands/completion.ts";
+import { dashboard } from "./commands/dashboard.ts";
 import { deleteCommand } from "./commands/delete.ts";
 import { demo } from "./commands/demo.ts";
 import { describe } from "./commands/describe.ts";
@@ -44,6 +45,7 @@ const PLAIN: readonly Command[] = [
   simulate,
   plan,
   doctor,
+  dashboard,
   cells,
   createCompletion(() => COMMANDS),
   version,
@@ -114,7 +116,9 @@ function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof NotFoundError) return EXIT.notFound;
   if (!(error instanceof PlatformError)) return EXIT.failure;
   if (error.code === "ERR_USAGE") return EXIT.usage;
-  return error.code === "ERR_NOT_RUNNING" ? EXIT.notRunning : EXIT.failure;
+  // An API server that gave no answer at all is as good as none.
+  const isAway = error.code === "ERR_API_UNAVAILABLE" && error.details["status"] === 0;
+  return isAway || error.code === "ERR_NOT_RUNNING" ? EXIT.notRunning : EXIT.failure;
 }
 
 if (import.meta.main) {

@@ -42,7 +42,10 @@ export async function readStatus(platform: RunningPlatform): Promise<StatusRecor
 }
 
 /** By `name`, or by `namespace/name` where two namespaces have it. */
-export function findService(status: StatusRecord, name: string): ServiceSummary {
+export function findService<T extends Pick<ServiceSummary, "key" | "name">>(
+  status: { readonly services: readonly T[] },
+  name: string,
+): T {
   const matches = status.services.filter(
     (service) => service.key === name || (!name.includes("/") && service.name === name),
   );

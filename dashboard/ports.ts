@@ -1,6 +1,6 @@
 /**
  * What the dashboard needs from the process that hosts it. It only reads: whoever wires it
- * (local/main.ts, later the autoscaler in a cluster) hands in functions and a part of the store.
+ * (local/presence.ts, dashboard/main.ts in a cluster) hands in functions and a part of the store.
  */
 import type { Clock } from "../common/clock.ts";
 import type { ActivatorFigures } from "../common/contracts/activator-figures.ts";
@@ -29,6 +29,8 @@ export interface DashboardParts {
   readonly runs?: (service: ServiceKey, most: number) => Promise<readonly AsyncRun[]>;
   /** Workflows that began last; absent: none are shown. */
   readonly workflows?: WorkflowReader;
+  /** All that is kept of the decisions about a revision, for `explain`; absent: nothing is told. */
+  readonly records?: (key: RevisionKey) => Promise<object>;
   /** Text of `/metrics`, where the process that hosts the dashboard has figures of its own. */
   readonly metrics?: () => string;
   /** Time between two samples in ms. Default: 1000. */

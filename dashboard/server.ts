@@ -5,7 +5,8 @@
 import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
 import Fastify from "fastify";
-import type { FastifyInstance } from "fastify";
+import type { FastifyError, FastifyInstance } from "fastify";
+import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { DashboardParts } from "./ports.ts";
 import { Sampler } from "./sampler.ts";
 import { createStreamHub } from "./stream.ts";
@@ -33,13 +34,16 @@ export function createDashboard(parts: DashboardParts): FastifyInstance {
   app.addHook("preClose", async () => hub.close());
   app.addHook("onClose", async () => sampler.stop());
   app.addHook("onSend", async (_request, reply) => void reply.headers(SECURITY_HEADERS));
-  app.setErrorHandler((error, _request, reply) => {
+  app.setErrorHandler((error: FastifyError, _request, reply) => {
+    if (error.validation !== undefined) {
+      return reply.code(400).send({ reason: "invalid_query", message: error.message });
+    }
     parts.logger.error("dashboard request failed", { error });
     return reply.code(500).send({ reason: "internal", message: "The dashboard could not answer." });
   });
 
-  void app.register(apiRoutes, { prefix: "/api", sampler, hub });
-  const { metrics } = parts;
+  const { metrics, records } = parts;
+  void app.register(apiRoutes, { prefix: "/api", sampler, hub, records });
   if (metrics !== undefined) {
     app.get("/metrics", (_request, reply) => reply.type(METRICS_TYPE).send(metrics()));
   }
@@ -57,11 +61,20 @@ export function createDashboard(parts: DashboardParts): FastifyInstance {
 interface ApiParts {
   readonly sampler: Sampler;
   readonly hub: StreamHub;
+  readonly records: DashboardParts["records"];
 }
 
 const ANY_OBJECT = { type: "object", additionalProperties: true } as const;
 
-async function apiRoutes(app: FastifyInstance, { sampler, hub }: ApiParts): Promise<void> {
+/** `namespace/name`, as Kubernetes permits them. */
+const RECORDS_QUERY = {
+  type: "object",
+  required: ["revision"],
+  properties: { revision: { type: "string", pattern: "^[a-z0-9.-]{1,253}/[a-z0-9.-]{1,253}$" } },
+} as const;
+
+async function apiRoutes(app: FastifyInstance, parts: ApiParts): Promise<void> {
+  const { sampler, hub, records } = parts;
   app.addHook("onSend", async (_request, reply) => void reply.header("cache-control", "no-store"));
   app.get("/snapshot", { schema: { response: { 200: ANY_OBJECT } } }, () => sampler.latest());
   app.get("/history", { schema: { response: { 200: ANY_OBJECT } } }, () => sampler.history());
@@ -74,4 +87,10 @@ async function apiRoutes(app: FastifyInstance, { sampler, hub }: ApiParts): Prom
     }
     return reply.hijack();
   });
+  if (records === undefined) return;
+  app.get<{ Querystring: { readonly revision: RevisionKey } }>(
+    "/records",
+    { schema: { querystring: RECORDS_QUERY, response: { 200: ANY_OBJECT } } },
+    (request) => records(request.query.revision),
+  );
 }

@@ -7,7 +7,7 @@ import { createRunStore } from "../store/run-calls.ts";
 import type { RunStore } from "../store/run-types.ts";
 import { activatorFigures } from "./activator-figures.ts";
 import { findFreePort } from "./addresses.ts";
-import { readCardPrices } from "./card-prices.ts";
+import { readCardPrices } from "../common/card-prices.ts";
 import type { Control } from "./control.ts";
 import { activatorFacts, scalerFacts, serviceFacts } from "./dashboard-facts.ts";
 import { readVersion } from "./defaults.ts";
@@ -25,7 +25,7 @@ export async function announce(
   const startedAt = systemClock.now();
   const ingress = `http://${HOST}:${serving.port}`;
   const runs = openRuns(base);
-  const cardPrices = readCardPrices(base.env);
+  const cardPrices = readCardPrices(base.env["PILOTLIGHT_CARD_PRICES"] ?? "");
   const dashboard = createDashboard({
     clock: systemClock,
     logger: base.logger,

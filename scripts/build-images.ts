@@ -14,6 +14,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   "autoscaler/main.mjs": "autoscaler/main.ts",
   "autoscaler/tuner-worker.mjs": "autoscaler/tuner-worker.ts",
   "autoscaler/webhook.mjs": "autoscaler/webhook-main.ts",
+  "dashboard/main.mjs": "dashboard/main.ts",
 };
 
 const root = join(import.meta.dirname, "..");
@@ -27,4 +28,5 @@ for (const [target, source] of Object.entries(ENTRIES)) {
 }
 // Read at the start, from beside the folder of the bundle, as in the sources.
 cpSync(join(root, "lua"), join(folder, "lua"), { recursive: true });
+cpSync(join(root, "dashboard/page"), join(folder, "dashboard/page"), { recursive: true });
 console.log(`Built ${folder}`);

@@ -5,8 +5,12 @@
  */
 import { readFile, stat } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
+import type { KubeConfig } from "@kubernetes/client-node";
 import type { Clock } from "../../common/clock.ts";
 import { PlatformError } from "../../common/errors.ts";
+
+/** All that a kubeconfig says, in the form that the Kubernetes client reads. */
+export type Kubeconfig = KubeConfig;
 
 /** What a request needs beside method, path and body. */
 export type AccessOptions = Pick<
@@ -64,15 +68,45 @@ async function readIfThere(file: string): Promise<Buffer | null> {
 
 /** A kubeconfig with all its ways to prove who one is, credential programs included. */
 export async function kubeconfigAccess(file: string): Promise<ApiAccess> {
-  const { KubeConfig } = await import("@kubernetes/client-node");
-  const config = new KubeConfig();
-  config.loadFromFile(file);
+  return accessOf(await loadKubeconfig([file]), file);
+}
+
+/**
+ * One kubeconfig out of files, the first of which wins, as kubectl reads `KUBECONFIG`. An empty
+ * `context` means the current one. Rejects with ERR_CONFIG_INVALID, naming what is known instead.
+ */
+export async function loadKubeconfig(files: readonly string[], context = ""): Promise<KubeConfig> {
+  const { KubeConfig: Loader } = await import("@kubernetes/client-node");
+  const config = new Loader();
+  for (const [index, file] of files.entries()) {
+    const next = new Loader();
+    try {
+      next.loadFromFile(file);
+    } catch (cause) {
+      const text = `The kubeconfig ${file} cannot be read. Name another with KUBECONFIG.`;
+      throw new PlatformError("ERR_CONFIG_INVALID", text, { cause, details: { file } });
+    }
+    if (index === 0) config.loadFromOptions(next);
+    else config.mergeConfig(next, true);
+  }
+  if (context === "") return config;
+  const known = config.getContexts().map(({ name }) => name);
+  if (!known.includes(context)) {
+    const text = `No context ${context} in ${files.join(", ")}. Known: ${known.join(", ") || "none"}.`;
+    throw new PlatformError("ERR_CONFIG_INVALID", text, { details: { context } });
+  }
+  config.setCurrentContext(context);
+  return config;
+}
+
+/** `source`: where it came from, for the message. */
+export function accessOf(config: KubeConfig, source: string): ApiAccess {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) {
     throw new PlatformError(
       "ERR_CONFIG_INVALID",
-      `The current context of ${file} names no cluster. Set one with kubectl config use-context.`,
-      { details: { file } },
+      `The current context of ${source} names no cluster. Set one with kubectl config use-context.`,
+      { details: { source } },
     );
   }
   return {

@@ -11,7 +11,7 @@ import { PlatformError } from "../../common/errors.ts";
 import type { ApiAccess } from "./api-access.ts";
 
 export type WriteMethod = "POST" | "PUT" | "PATCH" | "DELETE";
-export type PatchType = "json-patch" | "merge-patch";
+export type PatchType = "json-patch" | "merge-patch" | "apply-patch";
 
 export interface ApiCall {
   readonly method: "GET" | WriteMethod;
@@ -124,9 +124,16 @@ function exchange(url: URL, options: RequestOptions, body: string): Promise<Inco
   });
 }
 
+/** JSON is YAML, which is what an apply is declared to be. */
+const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
+  "json-patch": "application/json-patch+json",
+  "merge-patch": "application/merge-patch+json",
+  "apply-patch": "application/apply-patch+yaml",
+};
+
 function bodyHeaders(call: ApiCall, body: string): Record<string, string> {
   if (body === "") return {};
-  const type = call.patch === undefined ? "application/json" : `application/${call.patch}+json`;
+  const type = call.patch === undefined ? "application/json" : PATCH_TYPES[call.patch];
   return { "content-type": type, "content-length": String(Buffer.byteLength(body)) };
 }
 

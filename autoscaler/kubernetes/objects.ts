@@ -99,6 +99,7 @@ export interface Revision extends KubeObject {
 
 export interface ContainerSpec {
   readonly name?: string;
+  readonly image?: string;
   readonly resources?: {
     readonly requests?: Readonly<Record<string, unknown>>;
     readonly limits?: Readonly<Record<string, unknown>>;
@@ -107,11 +108,19 @@ export interface ContainerSpec {
 
 export interface KnativeService extends KubeObject {
   readonly status?: {
-    readonly traffic?: readonly {
-      readonly revisionName?: string;
-      readonly percent?: number;
-    }[];
+    readonly url?: string;
+    readonly latestCreatedRevisionName?: string;
+    readonly conditions?: readonly KubeCondition[];
+    readonly traffic?: readonly TrafficTarget[];
   };
+}
+
+export interface TrafficTarget {
+  readonly revisionName?: string;
+  readonly latestRevision?: boolean;
+  readonly percent?: number;
+  readonly tag?: string;
+  readonly url?: string;
 }
 
 export interface Deployment extends KubeObject {
@@ -145,6 +154,7 @@ export interface Pod extends KubeObject {
   readonly spec?: { readonly nodeName?: string; readonly containers?: readonly ContainerSpec[] };
   readonly status?: {
     readonly phase?: string;
+    readonly podIP?: string;
     readonly reason?: string;
     readonly conditions?: readonly KubeCondition[];
     readonly initContainerStatuses?: readonly ContainerStatus[];

@@ -17,8 +17,15 @@ export function trimPod(pod: Pod): Pod {
 }
 
 function slimStatus(status: NonNullable<Pod["status"]>): NonNullable<Pod["status"]> {
-  const { phase, reason, conditions, initContainerStatuses, containerStatuses } = status;
-  return defined({ phase, reason, conditions, initContainerStatuses, containerStatuses });
+  const { phase, podIP, reason, conditions, initContainerStatuses, containerStatuses } = status;
+  return defined({
+    phase,
+    podIP,
+    reason,
+    conditions,
+    initContainerStatuses,
+    containerStatuses,
+  });
 }
 
 export function trimNode({ metadata, spec, status }: Node): Node {

@@ -4,21 +4,22 @@ import { decisionInWords } from "../../local/decision-words.ts";
 import type { DecisionRecord } from "../../local/decision-words.ts";
 import type { RevisionKnowledge } from "../../common/hexgen/knowledge.ts";
 import { learntInWords } from "../../local/learnt-words.ts";
-import { openRunReader } from "../../local/run-reader.ts";
-import { EXIT, RUN_FOLDER_OPTION } from "../command.ts";
+import { PLACE_OPTIONS } from "../cluster/cluster-option.ts";
+import { EXIT } from "../command.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { findPlatform, findService, readStatus } from "../run-client.ts";
+import { withPlatform } from "../platform-view.ts";
+import { findService } from "../run-client.ts";
 
 const DEFAULT_LIMIT = 10;
 
 export const explain: Command = {
   name: "explain",
   summary: "say why a service has as many pods as it has",
-  usage: "SERVICE [--limit N]",
+  usage: "SERVICE [--limit N] [--cluster | --run-folder FOLDER]",
   mostArguments: 1,
   options: {
     limit: { type: "string", value: "N", help: "decisions per revision (default 10, 0 = all)" },
-    ...RUN_FOLDER_OPTION,
+    ...PLACE_OPTIONS,
   },
   details:
     "Prints the last decisions of each revision, newest last: what was measured, the parts of the\n" +
@@ -30,28 +31,20 @@ export const explain: Command = {
     const [name] = context.positionals;
     if (name === undefined) throw new PlatformError("ERR_USAGE", "Name a service.");
     const limit = limitOf(context);
-    const platform = await findPlatform(context);
-    const service = findService(await readStatus(platform), name);
-    const reader = await openRunReader(platform.run);
-    try {
-      const revisions = [];
-      for (const { key } of service.revisions) {
-        const decisions = await reader.decisions(key);
-        const learnt = await reader.knowledge(key);
-        revisions.push({
-          key,
-          decisions: limit === 0 ? decisions : decisions.slice(-limit),
-          ...(learnt === undefined ? {} : { learnt }),
-        });
-      }
-      const asJson = context.options.flag("json");
-      context.out.print(
-        asJson ? JSON.stringify(revisions, null, 2) : revisions.map(page).join("\n\n"),
-      );
-      return EXIT.ok;
-    } finally {
-      await reader.close();
-    }
+    const revisions = await withPlatform(context, async (view) => {
+      const service = findService({ services: await view.services() }, name);
+      const read = service.revisions.map(async ({ key }) => {
+        const { decisions, learnt } = await view.records(key);
+        const shown = limit === 0 ? decisions : decisions.slice(-limit);
+        return { key, decisions: shown, ...(learnt === undefined ? {} : { learnt }) };
+      });
+      return Promise.all(read);
+    });
+    const asJson = context.options.flag("json");
+    context.out.print(
+      asJson ? JSON.stringify(revisions, null, 2) : revisions.map(page).join("\n\n"),
+    );
+    return EXIT.ok;
   },
 };
 

@@ -1,7 +1,8 @@
 /** `pilotlight invoke SERVICE [PATH]`: one request to a service, with the times of its way. */
 import { readFile } from "node:fs/promises";
-import { request } from "node:http";
+import { request as httpRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
 import { buffer } from "node:stream/consumers";
 import {
   COLD_START_HEADER,
@@ -9,10 +10,12 @@ import {
   REQUEST_ID_HEADER,
   SERVER_TIMING_HEADER,
 } from "../../common/contracts/headers.ts";
-import { PlatformError } from "../../common/errors.ts";
-import { EXIT, RUN_FOLDER_OPTION } from "../command.ts";
+import { errorText, PlatformError } from "../../common/errors.ts";
+import { PLACE_OPTIONS, wantsCluster } from "../cluster/cluster-option.ts";
+import { EXIT } from "../command.ts";
 import type { Command, CommandContext, ExitCode } from "../command.ts";
-import { findPlatform, findService, readStatus } from "../run-client.ts";
+import { withPlatform } from "../platform-view.ts";
+import { findPlatform, findService } from "../run-client.ts";
 import { formatColumns } from "../table.ts";
 
 const FIRST_ERROR_STATUS = 400;
@@ -41,24 +44,29 @@ export const invoke: Command = {
     async: { type: "boolean", help: "run it later and print the run's id at once" },
     webhook: { type: "string", value: "URL", help: "send the answer to this URL as well" },
     timings: { type: "boolean", help: "show where the time went, on standard error" },
-    ...RUN_FOLDER_OPTION,
+    ingress: {
+      type: "string",
+      value: "URL",
+      help: "where to send it, with the service's name as Host (default: local port, or its URL)",
+    },
+    ...PLACE_OPTIONS,
   },
   details:
     "Sends the request through the platform's public port, as any caller would, and streams the\n" +
     "answer to standard output. --async and --webhook are for services with pilotlight.dev/async:\n" +
-    "enabled; `pilotlight runs` shows what became of the run.",
+    "enabled; `pilotlight runs` shows what became of the run. In a cluster it goes to the service's\n" +
+    "own URL, or to the ingress that --ingress names.",
   examples: [
     "pilotlight invoke echo",
     "pilotlight invoke echo /upper -d hello --timings",
     "pilotlight invoke ocr /read -d @page.png --async",
     "pilotlight invoke llm /v1/chat/completions -H content-type:application/json -d @chat.json",
+    "pilotlight invoke echo --context staging --ingress http://203.0.113.7",
   ],
   run: async (context) => {
     const [name, path = "/"] = context.positionals;
     if (name === undefined) throw new PlatformError("ERR_USAGE", "Name a service.");
-    const platform = await findPlatform(context);
-    const service = findService(await readStatus(platform), name);
-    const call = await prepare(context, path, service.url, platform.run.ingressUrl);
+    const call = await prepare(context, path, await placeOf(context, name));
     const startedAt = performance.now();
     const response = await send(call);
     const firstByteMs = performance.now() - startedAt;
@@ -75,6 +83,29 @@ export const invoke: Command = {
   },
 };
 
+interface CallPlace {
+  readonly serviceUrl: string;
+  readonly ingressUrl: string;
+}
+
+async function placeOf(context: CommandContext, name: string): Promise<CallPlace> {
+  const services = await withPlatform(context, (view) => view.services());
+  const { url: serviceUrl, key } = findService({ services }, name);
+  if (serviceUrl === "") {
+    const cure = `\`pilotlight describe ${name} --cluster\` says what it waits for.`;
+    throw new PlatformError("ERR_UPSTREAM", `${key} has no URL yet. ${cure}`);
+  }
+  const given = context.options.text("ingress");
+  if (given !== undefined) return { serviceUrl, ingressUrl: checkedUrl(given) };
+  if (wantsCluster(context)) return { serviceUrl, ingressUrl: serviceUrl };
+  return { serviceUrl, ingressUrl: (await findPlatform(context)).run.ingressUrl };
+}
+
+function checkedUrl(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new PlatformError("ERR_USAGE", `--ingress ${text}: expected http://HOST or https://HOST.`);
+}
+
 interface Call {
   readonly ingress: URL;
   readonly host: string;
@@ -87,8 +118,7 @@ interface Call {
 async function prepare(
   { options }: CommandContext,
   path: string,
-  serviceUrl: string,
-  ingressUrl: string,
+  { serviceUrl, ingressUrl }: CallPlace,
 ): Promise<Call> {
   const body = await readBody(options.text("data"));
   return {
@@ -138,9 +168,12 @@ function parseHeader(text: string): readonly [string, string] {
 
 function send(call: Call): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(
+    const { hostname, protocol } = call.ingress;
+    const begin = protocol === "https:" ? httpsRequest : httpRequest;
+    const outgoing = begin(
       {
-        host: call.ingress.hostname,
+        host: hostname.replaceAll(/^\[|\]$/g, ""),
+        servername: call.host.replace(/:\d+$/, ""),
         port: call.ingress.port,
         method: call.method,
         path: call.path,
@@ -149,9 +182,15 @@ function send(call: Call): Promise<IncomingMessage> {
       },
       resolve,
     );
-    outgoing.on("error", reject);
+    outgoing.on("error", (cause) => reject(unreachable(call, cause)));
     outgoing.end(call.body ?? undefined);
   });
+}
+
+function unreachable({ ingress, host }: Call, cause: Error): PlatformError {
+  const cure = "Name an ingress that this machine reaches: --ingress URL.";
+  const what = `${ingress.origin} cannot be reached for ${host}: ${errorText(cause)}.`;
+  return new PlatformError("ERR_UPSTREAM", `${what} ${cure}`, { cause });
 }
 
 /** Streams the body out, or keeps it for `--json`. */

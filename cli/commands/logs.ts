@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PlatformError } from "../../common/errors.ts";
 import { RUN_FILES } from "../../local/run-folder.ts";
-import { EXIT, RUN_FOLDER_OPTION } from "../command.ts";
+import { PLACE_OPTIONS, wantsCluster } from "../cluster/cluster-option.ts";
+import { EXIT } from "../command.ts";
 import type { Command, CommandContext, Output } from "../command.ts";
 import { findPlatform, NotFoundError, readStatus } from "../run-client.ts";
 import type { RunningPlatform } from "../run-client.ts";
@@ -14,21 +15,25 @@ const FOLLOW_EVERY_MS = 150;
 export const logs: Command = {
   name: "logs",
   summary: "print what the pods of a service wrote",
-  usage: "SERVICE|POD [-f] [--sidecar]",
+  usage: "SERVICE|POD [-f] [--sidecar] [--cluster | --run-folder FOLDER]",
   mostArguments: 1,
   options: {
     follow: { type: "boolean", short: "f", help: "go on with what is written from now on" },
     sidecar: { type: "boolean", help: "the queue-proxy's log instead of the container's" },
-    ...RUN_FOLDER_OPTION,
+    ...PLACE_OPTIONS,
   },
   details:
     "Prints the logs of one pod, or of all pods of a service with the name of the pod before each\n" +
-    "line. Pods that are gone are included. Parts of the platform have logs too: platform, valkey,\n" +
-    "activator-1, activator-2.",
+    "line. On this machine pods that are gone are included, and parts of the platform have logs too:\n" +
+    "platform, valkey, activator-1, activator-2.",
   examples: ["pilotlight logs echo", "pilotlight logs echo -f", "pilotlight logs echo-00001-3fa2c"],
   run: async (context) => {
     const [name] = context.positionals;
     if (name === undefined) throw new PlatformError("ERR_USAGE", "Name a service or a pod.");
+    if (wantsCluster(context)) {
+      const { clusterLogs } = await import("../cluster/cluster-logs.ts");
+      return clusterLogs(context, name);
+    }
     const platform = await findPlatform(context);
     const source = await logSource(context, platform, name);
     const printer = new LogPrinter(context, source);

@@ -1,19 +1,21 @@
 /** `pilotlight ls`: the services of a running platform. */
-import type { ServiceSummary } from "../../local/platform-types.ts";
-import { EXIT, RUN_FOLDER_OPTION } from "../command.ts";
+import { PLACE_OPTIONS } from "../cluster/cluster-option.ts";
+import { EXIT } from "../command.ts";
 import type { Command } from "../command.ts";
-import { findPlatform, readStatus } from "../run-client.ts";
+import { withPlatform } from "../platform-view.ts";
+import type { SeenRevision } from "../platform-view.ts";
 import { formatColumns } from "../table.ts";
 
 export const ls: Command = {
   name: "ls",
   summary: "list services with their pods and URLs",
-  usage: "[--run-folder FOLDER]",
-  options: RUN_FOLDER_OPTION,
-  details: "Lists the services of the running platform: pods ready and wanted, state, URL.",
-  examples: ["pilotlight ls", "pilotlight ls --json"],
+  usage: "[--cluster | --run-folder FOLDER]",
+  options: PLACE_OPTIONS,
+  details:
+    "Lists the services of the running platform, or of a cluster: pods ready and wanted, state, URL.",
+  examples: ["pilotlight ls", "pilotlight ls --json", "pilotlight ls --context staging"],
   run: async (context) => {
-    const { services } = await readStatus(await findPlatform(context));
+    const services = await withPlatform(context, (view) => view.services());
     if (context.options.flag("json")) {
       context.out.print(JSON.stringify(services, null, 2));
     } else if (services.length === 0) {
@@ -31,8 +33,14 @@ export const ls: Command = {
   },
 };
 
+interface PodsOfService {
+  readonly revisions: readonly (Pick<SeenRevision, "desiredScale" | "problem"> & {
+    readonly pods: readonly Pick<SeenRevision["pods"][number], "phase">[];
+  })[];
+}
+
 /** `1/2`: pods ready of pods wanted. */
-export function podsText(service: Pick<ServiceSummary, "revisions">): string {
+export function podsText(service: PodsOfService): string {
   const pods = service.revisions.flatMap((revision) => revision.pods);
   const ready = pods.filter((pod) => pod.phase === "ready").length;
   const wanted = service.revisions.reduce(
@@ -42,7 +50,7 @@ export function podsText(service: Pick<ServiceSummary, "revisions">): string {
   return `${ready}/${wanted}`;
 }
 
-export function serviceState(service: Pick<ServiceSummary, "revisions">): string {
+export function serviceState(service: PodsOfService): string {
   const pods = service.revisions.flatMap((revision) => revision.pods);
   const has = (phase: string): boolean => pods.some((pod) => pod.phase === phase);
   if (has("ready")) return "serving";

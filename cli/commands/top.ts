@@ -1,10 +1,11 @@
 /** `pilotlight top`: what every service does at this moment, live in a terminal. */
 import type { RevisionSnapshot, ServiceSnapshot, Snapshot } from "../../local/platform-types.ts";
-import { EXIT, RUN_FOLDER_OPTION } from "../command.ts";
-import type { Command } from "../command.ts";
-import { readSnapshot } from "../control-client.ts";
+import { PLACE_OPTIONS } from "../cluster/cluster-option.ts";
+import { EXIT } from "../command.ts";
+import type { Command, CommandContext, ExitCode } from "../command.ts";
 import { isTerminal, showLive } from "../live-screen.ts";
-import { findPlatform } from "../run-client.ts";
+import { withPlatform } from "../platform-view.ts";
+import type { PlatformView } from "../platform-view.ts";
 import { formatColumns, formatDuration } from "../table.ts";
 
 const EVERY_MS = 1_000;
@@ -13,29 +14,30 @@ const HEAD = ["SERVICE", "TRAFFIC", "READY", "WANTED", "RUNNING", "WAITING", "OL
 export const top: Command = {
   name: "top",
   summary: "show pods, running and waiting requests of every service, live",
-  usage: "[--once] [--run-folder FOLDER]",
+  usage: "[--once] [--cluster | --run-folder FOLDER]",
   options: {
     once: { type: "boolean", help: "print one look and stop, as without a terminal" },
-    ...RUN_FOLDER_OPTION,
+    ...PLACE_OPTIONS,
   },
   details:
     "Looks once per second: pods ready and wanted, requests that run and wait, how long the eldest\n" +
     "waits, requests per second. q or Ctrl-C ends it.",
   examples: ["pilotlight top", "pilotlight top --once", "pilotlight top --json"],
-  run: async (context) => {
-    const { out, options } = context;
-    const platform = await findPlatform(context);
-    if (options.flag("json")) {
-      out.print(JSON.stringify((await readSnapshot(platform)).services.map(figuresOf), null, 2));
-    } else if (options.flag("once") || !isTerminal()) {
-      out.print(topPage(await readSnapshot(platform)));
-    } else {
-      const page = async (): Promise<string> => topPage(await readSnapshot(platform));
-      await showLive(context, { page, everyMs: EVERY_MS });
-    }
-    return EXIT.ok;
-  },
+  run: (context) => withPlatform(context, (view) => show(context, view)),
 };
+
+async function show(context: CommandContext, view: PlatformView): Promise<ExitCode> {
+  const { out, options } = context;
+  if (options.flag("json")) {
+    out.print(JSON.stringify((await view.snapshot()).services.map(figuresOf), null, 2));
+  } else if (options.flag("once") || !isTerminal()) {
+    out.print(topPage(await view.snapshot()));
+  } else {
+    const page = async (): Promise<string> => topPage(await view.snapshot());
+    await showLive(context, { page, everyMs: EVERY_MS });
+  }
+  return EXIT.ok;
+}
 
 export function topPage({ at, services, store, activators }: Snapshot): string {
   const live = activators.filter(({ state }) => state === "ready").length;

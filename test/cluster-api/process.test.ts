@@ -2,15 +2,14 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseAllDocuments } from "yaml";
 import type { RevisionKey } from "../../common/contracts/routing.ts";
 import { eventually } from "../support/eventually.ts";
-import { create, startKubeApi } from "../support/kube-api.ts";
+import { startKubeApi } from "../support/kube-api.ts";
 import type { KubeApi } from "../support/kube-api.ts";
 import { Demand } from "../support/kube-rig.ts";
+import { grant } from "../support/kube-rights.ts";
 import { KubeWorld } from "../support/kube-world.ts";
 import { startValkey } from "../support/valkey.ts";
 import type { ValkeyServer } from "../support/valkey.ts";
@@ -32,7 +31,7 @@ const started: Autoscaler[] = [];
 
 beforeAll(async () => {
   [api, store] = await Promise.all([startKubeApi(), startValkey()]);
-  await grant("manifests/base/210-autoscaler-roles.yaml");
+  await grant(api, "manifests/base/210-autoscaler-roles.yaml");
   world = new KubeWorld(api.client);
   await world.start();
   prefix = store.freshPrefix();
@@ -45,31 +44,6 @@ afterAll(async () => {
   await world?.stop();
   await Promise.all([api?.stop(), store?.stop()]);
 });
-
-interface Role {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
-}
-
-async function grant(file: string): Promise<void> {
-  for (const document of parseAllDocuments(readFileSync(join(ROOT, file), "utf8"))) {
-    // Manifests of ours.
-    const role = document.toJS() as Role;
-    const { namespace = "knative-serving" } = role.metadata;
-    const plural = `${role.kind.toLowerCase()}s`;
-    const base = "/apis/rbac.authorization.k8s.io/v1";
-    const path = role.kind.startsWith("Cluster")
-      ? `${base}/${plural}`
-      : `${base}/namespaces/${namespace}/${plural}`;
-    const subjects = Reflect.get(role, "subjects") as readonly object[] | undefined;
-    const bound =
-      subjects === undefined
-        ? role
-        : { ...role, subjects: subjects.map((subject) => ({ namespace, ...subject })) };
-    await create(api.client, path, bound);
-  }
-}
 
 async function startAutoscaler(): Promise<Autoscaler> {
   const child = spawn(process.execPath, [join(ROOT, "autoscaler/main.ts")], {

@@ -68,7 +68,7 @@ function get(url: string): Promise<string> {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "pilotlight-runs-"));
   await writeFile(join(folder, "service.yaml"), SERVICE);
-  up = startCli(folder, ["up", "service.yaml", "--port", "0"], BIN);
+  up = startCli(folder, ["up", "service.yaml", "--port", "0"], { script: BIN });
   await eventually(() => up.text().out.includes("Stop: Ctrl-C"), SOON);
 });
 

@@ -45,7 +45,7 @@ beforeAll(async () => {
     await mkdir(join(folder, "services", name), { recursive: true });
     await write(`services/${name}/service.yaml`, serviceText(name, "hello"));
   }
-  up = startCli(folder, ["up", "services", "--port", "0"], BIN);
+  up = startCli(folder, ["up", "services", "--port", "0"], { script: BIN });
   await eventually(() => up.text().out.includes("Stop: Ctrl-C"), SOON);
 });
 

@@ -19,9 +19,20 @@ export interface CliRun {
   readonly done: Promise<CliResult>;
 }
 
-export function startCli(cwd: string, args: readonly string[], script = MAIN): CliRun {
+export interface CliPlace {
+  /** Default: the command line's own main file. */
+  readonly script?: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export function startCli(
+  cwd: string,
+  args: readonly string[],
+  { script = MAIN, env = process.env }: CliPlace = {},
+): CliRun {
   const child = spawn(process.execPath, [script, ...args], {
     cwd,
+    env,
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";

@@ -23,8 +23,6 @@ export interface KubeApi {
   readonly port: number;
   /** Folder with `token` and `ca.crt` of an administrator, as a pod would have it. */
   readonly accountFolder: string;
-  /** The same as an administrator's kubeconfig. */
-  readonly kubeconfig: string;
   readonly client: ApiClient;
   /** Folder of a service account of its own, with nobody's rights at first. */
   account(name: string): string;
@@ -35,7 +33,7 @@ export interface KubeApi {
 }
 
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
-const ACCOUNTS = ["admin", "autoscaler", "webhook"];
+const ACCOUNTS = ["admin", "autoscaler", "webhook", "dashboard", "nobody"];
 const READY = { timeoutMs: 60_000, everyMs: 50 };
 
 /** Folder of kube-apiserver; undefined where the cluster's programs were not built yet. */
@@ -89,7 +87,6 @@ export async function startKubeApi(): Promise<KubeApi> {
     url,
     port,
     accountFolder,
-    kubeconfig: join(folder, "kubeconfig"),
     client,
     account: (name) => join(folder, "accounts", name),
     killServer: () => end(server, "SIGKILL"),

@@ -127,6 +127,13 @@ const RULES: readonly Rule[] = [
     npm: ["fastify", "@fastify/static"],
     why: "the dashboard reads only",
   },
+  ...["dashboard/cluster/", "dashboard/main.ts"].map((files) => ({
+    files,
+    may: ["dashboard/", "autoscaler/", "common/", "foundation/", "store/"],
+    mayNot: ["autoscaler/main.ts", "autoscaler/controller.ts", "autoscaler/webhook/"],
+    npm: ["fastify"],
+    why: "the dashboard's cluster wiring: it reads objects as the autoscaler does, and decides nothing",
+  })),
   {
     files: "local/",
     may: ["local/", "cells/", "autoscaler/", "dashboard/", "foundation/", "store/", "common/"],

@@ -60,7 +60,8 @@ function runFacts({ run, at }) {
     "p",
     { class: "run" },
     h("span", {}, run.mode === "local" ? "on this machine" : "in a cluster"),
-    h("span", {}, `up ${duration(at - run.startedAt)}`),
+    // In a cluster it would be the age of this page's server.
+    run.mode === "local" && h("span", {}, `up ${duration(at - run.startedAt)}`),
     run.version !== "" && h("span", {}, `version ${run.version}`),
   );
 }

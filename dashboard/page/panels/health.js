@@ -21,7 +21,7 @@ export function health({ activators, store, run }) {
       }),
       activators.length === 0 &&
         item("Activators", "bad", { word: "none", text: "No activator is known." }),
-      item("Entrance", "good", { word: "open", text: run.ingressUrl }),
+      run.ingressUrl !== "" && item("Entrance", "good", { word: "open", text: run.ingressUrl }),
     ),
   );
 }

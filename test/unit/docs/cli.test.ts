@@ -17,7 +17,7 @@ function words(name: string, { short, value }: OptionHelp): string {
 
 describe("docs/reference/cli.md", () => {
   it("has a section for exactly the commands", () => {
-    expect(headings).toEqual(["Exit codes", ...COMMANDS.map(({ name }) => name)]);
+    expect(headings).toEqual(["In a cluster", "Exit codes", ...COMMANDS.map(({ name }) => name)]);
   });
 
   it("lists exactly the exit codes", () => {

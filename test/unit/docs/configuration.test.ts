@@ -10,6 +10,7 @@ import { PLATFORM_DEFAULTS, STOCK_DEFAULTS } from "../../../autoscaler/core/sett
 import { readWebhookConfig } from "../../../autoscaler/webhook/config.ts";
 import { containerEnvironment, sidecarEnvironment } from "../../../local/pod-environment.ts";
 import { PLACE, podPlan } from "./pod-fixture.ts";
+import { readDashboardConfig } from "../../../dashboard/cluster/config.ts";
 import { readQueueProxyConfig } from "../../../queue-proxy/config.ts";
 import { quotedIn, readPage, rowsOf, sorted } from "./tables.ts";
 
@@ -52,6 +53,7 @@ describe.each([
   { heading: "Activator", read: readActivator, needed: ACTIVATOR },
   { heading: "Queue-proxy", read: readQueueProxyConfig, needed: SIDECAR },
   { heading: "Webhook", read: readWebhookConfig, needed: {} },
+  { heading: "Dashboard in a cluster", read: readDashboardConfig, needed: ACTIVATOR },
   { heading: "Autoscaler in a cluster", read: readAutoscaler, needed: ACTIVATOR },
 ])("docs/reference/configuration.md: $heading", ({ heading, read, needed }) => {
   const rows = rowsOf(page, heading).map(([name = "", value = "", fallback = ""]) => ({

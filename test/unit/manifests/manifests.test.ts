@@ -8,6 +8,7 @@ import { readAutoscalerConfig } from "../../../autoscaler/config.ts";
 import { readClusterDefaults } from "../../../autoscaler/core/settings/config-maps.ts";
 import { PLATFORM_DEFAULTS, STOCK_DEFAULTS } from "../../../autoscaler/core/settings/defaults.ts";
 import { readWebhookConfig } from "../../../autoscaler/webhook/config.ts";
+import { readDashboardConfig } from "../../../dashboard/cluster/config.ts";
 import { PUSH_PORT, TOKEN_AUDIENCE } from "../../../common/contracts/push.ts";
 import { parseStoreUrl } from "../../../store/address.ts";
 import {
@@ -138,6 +139,7 @@ describe("the activator", () => {
 describe.each([
   { name: "autoscaler", read: readAutoscalerConfig },
   { name: "webhook", read: readWebhookConfig },
+  { name: "dashboard", read: readDashboardConfig },
 ])("the $name", ({ name, read }) => {
   const workload = find(base, "Deployment", `pilotlight-${name}`);
   const container = containerOf(workload, name);
@@ -152,7 +154,9 @@ describe.each([
     const config = read({ PILOTLIGHT_STORE_URL: "redis://localhost" });
     const ports = new Map((container.ports ?? []).map((it) => [it.name, it.containerPort]));
     expect(ports.get("http-metrics")).toBe(config.adminListen.port);
-    const https = "listen" in config ? config.listen.port : undefined;
+    // The dashboard listens for nobody in the cluster.
+    const isOpen = name === "webhook" && "listen" in config;
+    const https = isOpen ? config.listen.port : undefined;
     expect(ports.get("https-webhook")).toBe(https);
   });
 });

@@ -1,11 +1,8 @@
 /** `PILOTLIGHT_CARD_PRICES`: what an hour of a card costs, so that the dashboard can say what runs cost. */
-import { PlatformError } from "../common/errors.ts";
+import { PlatformError } from "./errors.ts";
 
 /** `h100=3.9,*=1.2`; undefined when nothing is said. */
-export function readCardPrices(
-  env: Readonly<Record<string, string | undefined>>,
-): Readonly<Record<string, number>> | undefined {
-  const text = env["PILOTLIGHT_CARD_PRICES"] ?? "";
+export function readCardPrices(text: string): Readonly<Record<string, number>> | undefined {
   if (text === "") return undefined;
   const entries = text.split(",").map((part): [string, number] => {
     const [card = "", price = ""] = part.split("=").map((word) => word.trim());
