@@ -1,12 +1,15 @@
 /**
- * Heartbeats wait in memory for a second and go to the store as one batch per revision; a newer
- * one of the same pod replaces the older.
+ * Heartbeats wait in memory for at most a second and go to the store by revision: as soon as they
+ * fill a call, so that those of a large fleet are spread over the second as they come and never stand
+ * in front of requests as one block. A newer one of the same pod replaces the older.
  */
 import type { Logger } from "../foundation/logger.ts";
 import type { Heartbeat, RoutingStore } from "../store/types.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 
 const FLUSH_MS = 1_000;
+/** As many as one call takes. */
+const FULL = 64;
 
 export interface HeartbeatsOptions {
   readonly store: RoutingStore;
@@ -46,6 +49,9 @@ export class Heartbeats {
       this.#waiting.set(entry, beats);
     }
     beats.set(beat.podUid, beat);
+    if (beats.size < FULL) return;
+    this.#waiting.delete(entry);
+    void this.#write(entry, [...beats.values()]);
   }
 
   async flush(): Promise<void> {

@@ -1,4 +1,5 @@
 /** What the parts of the routing bench share: the server, a store, the report, and a fleet. */
+import { setTimeout as delay } from "node:timers/promises";
 import type { LoadBalancingPolicy, RevisionKey } from "../../common/contracts/routing.ts";
 import type { ReportBuilder } from "../../foundation/report.ts";
 import type { StoreHandle } from "../../store/store.ts";
@@ -82,20 +83,27 @@ export async function serverInfo(
   return new RegExp(`^${field}:(.*?)\\r?$`, "m").exec(info)?.[1] ?? "";
 }
 
-/** Heartbeats of a whole fleet until the returned function is called. */
+/** Beats in one call, as activators send them. */
+const BEATS_AT_ONCE = 64;
+
+/**
+ * Heartbeats of a whole fleet until the returned function is called: each pod once a second, spread
+ * over it as sidecars that started at any time are.
+ */
 export function keepAlive(handle: StoreHandle, fleet: Fleet): () => Promise<void> {
   let sequence = (fleet.sequence ?? 1) + 1;
   let isOver = false;
   const beat = async (): Promise<void> => {
-    while (!isOver) {
-      const startedAt = performance.now();
-      const beats = Array.from({ length: fleet.targets }, (_, index) => {
-        return { podUid: uidOf(index), boot: BOOT, sequence };
-      });
-      await handle.store.reportHeartbeats(fleet.revision, beats);
-      sequence += 1;
-      const leftMs = 1_000 - (performance.now() - startedAt);
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, leftMs)));
+    for (let startedAt = performance.now(); !isOver; startedAt += 1_000, sequence += 1) {
+      for (let from = 0; from < fleet.targets && !isOver; from += BEATS_AT_ONCE) {
+        const count = Math.min(BEATS_AT_ONCE, fleet.targets - from);
+        const beats = Array.from({ length: count }, (_, index) => {
+          return { podUid: uidOf(from + index), boot: BOOT, sequence };
+        });
+        const dueAt = startedAt + (1_000 * from) / fleet.targets;
+        await delay(Math.max(0, dueAt - performance.now()));
+        await handle.store.reportHeartbeats(fleet.revision, beats);
+      }
     }
   };
   const beating = beat();
