@@ -1,6 +1,6 @@
 /** Requirements on activators together, by their numbers. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ActivatorBench, call, podOf } from "../../support/activator-bench.ts";
+import { ActivatorBench, REVISION, call, podOf } from "../../support/activator-bench.ts";
 import type { BenchActivator } from "../../support/activator-bench.ts";
 import { eventually } from "../../support/eventually.ts";
 import { startValkey } from "../../support/valkey.ts";
@@ -20,6 +20,47 @@ beforeEach(async () => {
 afterEach(async () => {
   await bench.close();
   await valkey.stop();
+});
+
+describe("R4", () => {
+  /** Of several rounds the quickest counts: a machine with other work is late by itself. */
+  const ROUNDS = 5;
+
+  const stateOf = async (uid: string): Promise<string> =>
+    (await bench.store.readTargets(REVISION)).find((target) => target.uid === uid)?.state ?? "gone";
+
+  const msUntil = async (condition: () => Promise<boolean>): Promise<number> => {
+    const startedAt = performance.now();
+    await eventually(condition, { everyMs: 2, timeoutMs: 10_000 });
+    return performance.now() - startedAt;
+  };
+
+  it("with a list of pods that is a minute old: ready in 100 ms, dead in 1 s, and no call fails", async () => {
+    const staying = await bench.pod();
+    await staying.register(two.push);
+    const late = { uid: staying.uid, podName: "staying", draining: false, card: "" };
+    const readyMs: number[] = [];
+    const deadMs: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const pod = await bench.pod();
+      const told = pod.register(one.push);
+      readyMs.push(await msUntil(async () => (await stateOf(pod.uid)) === "ready"));
+      await told;
+      // What the autoscaler makes of a list from before the pod came.
+      await bench.store.comparePods(REVISION, [late]);
+      expect(await stateOf(pod.uid)).toBe("ready");
+      pod.vanish();
+      await pod.unlisten();
+      deadMs.push(await msUntil(async () => (await stateOf(pod.uid)) === "gone"));
+      // And of one in which it still stands.
+      await bench.store.comparePods(REVISION, [late, { ...late, uid: pod.uid, podName: "dead" }]);
+      expect(await stateOf(pod.uid)).not.toBe("ready");
+      const reply = await call(one.dataUrl, "/", { method: "POST", body: "x" });
+      expect([reply.status, podOf(reply)]).toEqual([200, staying.uid]);
+    }
+    expect(Math.min(...readyMs)).toBeLessThan(100);
+    expect(Math.min(...deadMs)).toBeLessThan(1_000);
+  }, 60_000);
 });
 
 describe("R8", () => {
