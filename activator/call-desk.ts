@@ -20,6 +20,7 @@ import type { TenantRules } from "./core/tenants.ts";
 import type { KnowledgeCache } from "./knowledge-cache.ts";
 import { RankedCall } from "./ranked-call.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
+import type { IncomingHop } from "./spills/incoming-hop.ts";
 
 /** Longer prompts are sized by their announced length; parsing them would hold up the others. */
 const LONGEST_LOOK_BYTES = 262_144;
@@ -48,6 +49,8 @@ export interface CallArrival {
   readonly entry: RevisionEntry;
   readonly config: RevisionConfig;
   readonly requestId: string;
+  /** It came from another cell, which keeps its workflow. */
+  readonly hop?: IncomingHop;
 }
 
 export class CallDesk {
@@ -65,7 +68,8 @@ export class CallDesk {
   /** Null for a plain request, which costs nothing more. */
   prepare(arrival: CallArrival): Promise<RankedCall> | null {
     const { config, caller, entry } = arrival;
-    if (!needsRank(config, caller) || this.#parts.isDegraded(entry)) return null;
+    const isCarried = arrival.hop !== undefined && arrival.hop.headers.plan !== "";
+    if (!(isCarried || needsRank(config, caller)) || this.#parts.isDegraded(entry)) return null;
     return this.#prepare(arrival);
   }
 

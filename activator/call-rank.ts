@@ -2,6 +2,8 @@
  * The rank of one request, or that it has none: prepared once before its first acquire, then told
  * to store, sidecar and caller. A plain request passes through here untouched.
  */
+import type { CarriedRank } from "./core/hop.ts";
+import { NO_RANK } from "./core/hop.ts";
 import type { RequestTimer } from "./core/request-timer.ts";
 import type { CallDetails, Lease } from "../store/types.ts";
 import type { CallArrival, CallDesk } from "./call-desk.ts";
@@ -29,6 +31,10 @@ export class CallRank {
 
   get details(): CallDetails | undefined {
     return this.#ranked?.details;
+  }
+
+  carried(): CarriedRank {
+    return this.#ranked?.carried() ?? NO_RANK;
   }
 
   rejectAfterMs(arrivedAtUs: number): number {

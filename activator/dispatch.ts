@@ -70,8 +70,8 @@ export class Dispatch implements TicketHolder {
     this.#clock = clockOf(request, request.hop);
     this.#timer = new RequestTimer(request.receivedAt);
     this.rank = new CallRank(parts.desk);
-    const { head = request.exchange.head, hop, entry } = request;
-    this.#cells = cellCallOf(parts.spills, hop, entry);
+    const { head = request.exchange.head, hop } = request;
+    this.#cells = cellCallOf(parts.spills, request, this.rank);
     this.#head = head;
     this.#forwarded = forwardedHeaders(head.headers, {
       surroundings: parts.surroundings,
@@ -80,7 +80,7 @@ export class Dispatch implements TicketHolder {
       host: head.host,
       remoteAddress: head.remoteAddress,
       requestId: request.requestId,
-      dropsTenant: parts.desk?.dropsTenant(request.caller, head) === true,
+      dropsTenant: hop === undefined && parts.desk?.dropsTenant(request.caller, head) === true,
     });
   }
 

@@ -28,6 +28,8 @@ import type { CallArrival, CallDeskParts } from "./call-desk.ts";
 import type { CallNames } from "./core/call-facts.ts";
 import { namesOf, NO_BODY, readBody, readWorkflow } from "./core/call-facts.ts";
 import { withHeader } from "./core/forward-headers.ts";
+import { formatHopPlan, readHopPlan } from "./core/hop-plan.ts";
+import type { CarriedRank } from "./core/hop.ts";
 import type { DeclaredSlo, OpeningRequest } from "./core/open-request.ts";
 import { openRequest, sloOf } from "./core/open-request.ts";
 import { weightOf } from "./core/tenants.ts";
@@ -53,6 +55,7 @@ export class RankedCall {
   readonly #estimate: CallEstimate;
   #plan: CallPlan | OwnObjective | undefined;
   #warm: readonly WarmGroup[] = [];
+  readonly #beganAt: number;
   #isOpen = false;
   #lease: Lease | undefined;
 
@@ -63,7 +66,9 @@ export class RankedCall {
     this.#headers = readWorkflow(head, caller);
     this.#names = namesOf(this.#headers, head, arrival.requestId);
     const isBelieved = parts.tenants.gateways.isTrusted(head.remoteAddress);
-    this.#tenant = isBelieved ? (this.#headers.tenant ?? "") : "";
+    const named = isBelieved ? (this.#headers.tenant ?? "") : "";
+    this.#tenant = arrival.hop?.headers.tenant ?? named;
+    this.#beganAt = parts.clock.now();
     const { stage, workflowClass } = this.#names;
     const seen = readBody(head, caller.contentType, body);
     this.#body = seen ?? NO_BODY;
@@ -77,7 +82,11 @@ export class RankedCall {
 
   /** Takes its place in its workflow; a call of its own has one by its objective alone. */
   async open(): Promise<void> {
-    const { config } = this.#arrival;
+    const { config, hop } = this.#arrival;
+    if (hop !== undefined) {
+      this.#plan = readHopPlan(hop.headers.plan, this.#nowUs());
+      return this.#lookForPrefix(undefined);
+    }
     const slo = sloOf(this.#headers, config, this.#estimate.outputTokens);
     if (this.#names.workflow === "") {
       this.#plan = { sloUs: slo.sloUs, restUs: this.#estimate.meanUs };
@@ -130,6 +139,19 @@ export class RankedCall {
         : { tenant: { name: this.#tenant, weight: weightOf(this.#parts.tenants, this.#tenant) } }),
       ...(caller.rejectLate.toLowerCase() === "true" ? { rejectLate: true } : {}),
     };
+  }
+
+  /** What another cell needs of it: its state stays here. */
+  carried(): CarriedRank {
+    const nowUs = this.#nowUs();
+    const spentUs = nowUs - this.#beganAt * US_PER_MS;
+    const plan = this.#plan === undefined ? "" : formatHopPlan(this.#plan, { nowUs, spentUs });
+    return { tenant: this.#tenant, plan };
+  }
+
+  /** The activators of a cell and its store tell about the same time. */
+  #nowUs(): number {
+    return this.#parts.clock.now() * US_PER_MS;
   }
 
   /** From which time after its arrival at the store on it would come too late; infinity for most. */

@@ -12,6 +12,7 @@ import {
   HOP_HEADER,
   KNATIVE_NAMESPACE_HEADER,
   KNATIVE_REVISION_HEADER,
+  PLAN_HEADER,
   REMAINING_HEADER,
   SPILL_HEADER,
   TENANT_HEADER,
@@ -24,7 +25,16 @@ import { mayRepeat } from "./retry.ts";
 /** `warm`: a free slot or nothing; `wait`: the request may wait there, and its end stays here. */
 export type SpillKind = "warm" | "wait";
 
-export interface HopHeaders {
+/** What of its rank goes with a call; both empty for a plain request. */
+export interface CarriedRank {
+  readonly tenant: string;
+  /** As `formatHopPlan` writes it. */
+  readonly plan: string;
+}
+
+export const NO_RANK: CarriedRank = { tenant: "", plan: "" };
+
+export interface HopHeaders extends CarriedRank {
   readonly spill: SpillKind;
   /** What is left of the wait, ms. */
   readonly waitMs: number;
@@ -32,7 +42,6 @@ export interface HopHeaders {
   readonly deadlineMs: number;
   readonly namespace: string;
   readonly revision: string;
-  readonly tenant: string;
 }
 
 /** To stand behind the forwarded headers of a request. */
@@ -51,6 +60,7 @@ export function hopHeaderList(hop: HopHeaders): readonly string[] {
     hop.revision,
   ];
   if (hop.tenant !== "") headers.push(TENANT_HEADER, hop.tenant);
+  if (hop.plan !== "") headers.push(PLAN_HEADER, hop.plan);
   return headers;
 }
 
@@ -70,6 +80,7 @@ export function readHopHeaders(headers: readonly string[]): HopHeaders | null {
     namespace: findHeader(headers, KNATIVE_NAMESPACE_HEADER),
     revision: findHeader(headers, KNATIVE_REVISION_HEADER),
     tenant: findHeader(headers, TENANT_HEADER),
+    plan: findHeader(headers, PLAN_HEADER),
   };
 }
 

@@ -6,7 +6,7 @@ import type { RevisionConfig } from "../../common/contracts/routing.ts";
 import type { WireReasonName } from "../../common/contracts/wire-reasons.ts";
 import type { Attempt, AttemptEnd, Exchange, RequestHead } from "../../proxy/types.ts";
 import type { WaitClock } from "../core/deadlines.ts";
-import type { HopVerdict } from "../core/hop.ts";
+import type { CarriedRank, HopVerdict } from "../core/hop.ts";
 import type { RequestFacts } from "../core/retry.ts";
 import type { RequestTimer } from "../core/request-timer.ts";
 import type { RevisionEntry } from "../revision-entry.ts";
@@ -45,12 +45,10 @@ export class CellCall {
   readonly #hop: IncomingHop | undefined;
   readonly #outgoing: Outgoing | undefined;
 
-  constructor(desk?: SpillDesk, hop?: IncomingHop, entry?: RevisionEntry) {
+  constructor(desk?: SpillDesk, hop?: IncomingHop, outgoing?: Outgoing) {
     this.#desk = desk;
     this.#hop = hop;
-    // One hop at most.
-    const mayLeave = desk !== undefined && hop === undefined && entry !== undefined;
-    this.#outgoing = mayLeave ? new Outgoing(desk, entry) : undefined;
+    this.#outgoing = outgoing;
   }
 
   /** Its caller was let in by the cell where it entered. */
@@ -116,8 +114,10 @@ const NO_CELLS = new CellCall();
 
 export function cellCallOf(
   desk: SpillDesk | undefined,
-  hop: IncomingHop | undefined,
-  entry: RevisionEntry,
+  { hop, entry }: { readonly hop?: IncomingHop; readonly entry: RevisionEntry },
+  rank: { carried(): CarriedRank },
 ): CellCall {
-  return desk === undefined && hop === undefined ? NO_CELLS : new CellCall(desk, hop, entry);
+  if (hop !== undefined) return new CellCall(desk, hop);
+  // One hop at most: only what entered here may leave.
+  return desk === undefined ? NO_CELLS : new CellCall(desk, hop, new Outgoing(desk, entry, rank));
 }

@@ -1,6 +1,7 @@
 /** The way of one request to other cells: looked for when no slot is free here, taken once or more. */
 import type { Attempt } from "../../proxy/types.ts";
 import type { WaitClock } from "../core/deadlines.ts";
+import type { CarriedRank } from "../core/hop.ts";
 import type { RevisionEntry } from "../revision-entry.ts";
 import type { Look } from "../ticket.ts";
 import type { SpillDesk } from "./spill-desk.ts";
@@ -17,9 +18,12 @@ export class Outgoing {
   /** The way that ended the request, where one did. */
   #lost: Spill | undefined;
 
-  constructor(desk: SpillDesk, entry: RevisionEntry) {
+  readonly #rank: { carried(): CarriedRank };
+
+  constructor(desk: SpillDesk, entry: RevisionEntry, rank: { carried(): CarriedRank }) {
     this.#desk = desk;
     this.#entry = entry;
+    this.#rank = rank;
   }
 
   /** Where a slot is free elsewhere, a request need not stand in the queue here before it goes. */
@@ -53,12 +57,13 @@ export class Outgoing {
   }
 
   /** False: nothing was found, and nothing was started. */
-  start(request: SpilledRequest, wrap: (attempt: Attempt) => Attempt): boolean {
+  start(request: Omit<SpilledRequest, "rank">, wrap: (attempt: Attempt) => Attempt): boolean {
     const plan = this.#plan;
     this.#plan = null;
     if (plan === null) return false;
     const spill = new Spill(plan, {
       ...request,
+      rank: this.#rank,
       onEnd: (verdict, end) => {
         if (verdict.kind === "answer") this.#lost = spill;
         request.onEnd(verdict, end);

@@ -12,6 +12,7 @@ import type { CellNode } from "../../cells/node.ts";
 import { serviceOf } from "../../cells/own-digests.ts";
 import type { Dialer } from "../../proxy/types.ts";
 import type { WaitClock } from "../core/deadlines.ts";
+import { NO_RANK } from "../core/hop.ts";
 import type { RevisionEntry } from "../revision-entry.ts";
 import type { Look } from "../ticket.ts";
 import { ChoiceLog } from "./choice-log.ts";
@@ -156,7 +157,7 @@ export class SpillDesk {
         deadlineMs: clock.endsAt - at,
         namespace: config.namespace,
         revision: digest.revision,
-        tenant: "",
+        ...NO_RANK,
       },
       words: explainChoice(choice),
       totalMs: config.timeoutMs === 0 ? 0 : waitMs + config.timeoutMs + GRACE_MS,

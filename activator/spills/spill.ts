@@ -16,7 +16,7 @@ import type {
 } from "../../proxy/types.ts";
 import { findHeader } from "../core/caller-headers.ts";
 import { answerHeaders } from "../core/forward-headers.ts";
-import type { HopHeaders, HopVerdict } from "../core/hop.ts";
+import type { CarriedRank, HopHeaders, HopVerdict } from "../core/hop.ts";
 import { hopHeaderList, isRefusedHop, judgeHop } from "../core/hop.ts";
 import type { RequestFacts } from "../core/retry.ts";
 
@@ -42,6 +42,8 @@ export interface SpilledRequest {
   readonly exchange: Exchange;
   readonly head: RequestHead;
   readonly forwarded: readonly string[];
+  /** As it stands when the request leaves. */
+  readonly rank: { carried(): CarriedRank };
   readonly facts: () => RequestFacts;
   readonly onConnected: () => void;
   /** The answer of the other cell begins. */
@@ -87,8 +89,9 @@ export class Spill {
   }
 
   #attempt(): Attempt {
-    const { head, forwarded, onConnected } = this.#request;
-    const { cell, dialer, hop } = this.plan;
+    const { head, forwarded, onConnected, rank } = this.#request;
+    const { cell, dialer } = this.plan;
+    const hop = { ...this.plan.hop, ...rank.carried() };
     const colon = cell.peer.lastIndexOf(":");
     return {
       host: cell.peer.slice(0, colon).replace(/^\[|\]$/g, ""),

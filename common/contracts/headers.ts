@@ -25,6 +25,8 @@ export const RETURN_HEADER = "pilotlight-return";
 export const HOP_HEADER = "pilotlight-hop";
 export const SPILL_HEADER = "pilotlight-spill";
 export const TENANT_HEADER = "pilotlight-tenant";
+/** On a hop between cells: where the call stands in its workflow, in us from now. */
+export const PLAN_HEADER = "pilotlight-plan";
 /** On a hop between cells: what is left, `wait=<ms>[, deadline=<ms>]`; never a clock time. */
 export const REMAINING_HEADER = "pilotlight-remaining";
 
@@ -89,6 +91,7 @@ export const INTERNAL_HEADERS: ReadonlySet<string> = new Set([
   SPILL_HEADER,
   TENANT_HEADER,
   REMAINING_HEADER,
+  PLAN_HEADER,
   RUN_LIMIT_HEADER,
 ]);
 

@@ -10,6 +10,7 @@ const HOP = new IncomingHop("eu", {
   namespace: "default",
   revision: "echo-00001",
   tenant: "",
+  plan: "",
 });
 
 const ROWS: readonly (readonly [string, CellCall, WireReasonName, number, WireReasonName])[] = [
