@@ -112,7 +112,10 @@ export class Lookout {
     this.#asking.delete(uid);
     if (isReachable) return;
     for (const sending of this.#sendings) {
-      if (sending.lease.targetUid === uid && sending.sentAt <= askedAt) this.#unreachable(sending);
+      if (sending.sentAt > askedAt) continue;
+      // Where one host is out of reach others may be, too: nobody waits for their turn.
+      if (sending.lease.targetUid !== uid) sending.lookAt = 0;
+      else this.#unreachable(sending);
     }
   }
 
