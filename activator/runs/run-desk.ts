@@ -121,6 +121,12 @@ export class RunDesk {
   }
 
   async #isAdmitted(call: RunCall, config: RevisionConfig): Promise<boolean> {
+    // Before a byte of it is read: a run may not even be kept outside of the service's regions.
+    const whyNotHere = this.#options.parts.spills?.whyNotHere(config) ?? "";
+    if (whyNotHere !== "") {
+      this.#refuse(call, "no_capacity", whyNotHere);
+      return false;
+    }
     if (config.auth !== "jwt") return true;
     const authorization = findHeader(call.exchange.head.headers, "authorization");
     const key = `${config.namespace}/${config.service}` as const;
