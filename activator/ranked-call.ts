@@ -33,8 +33,10 @@ import type { CarriedRank } from "./core/hop.ts";
 import type { DeclaredSlo, OpeningRequest } from "./core/open-request.ts";
 import { openRequest, sloOf } from "./core/open-request.ts";
 import { weightOf } from "./core/tenants.ts";
-import type { LastCall, WarmGroup } from "./core/warm-targets.ts";
-import { warmGroups, warmPods } from "./core/warm-targets.ts";
+import type { LastCall } from "./core/warm-targets.ts";
+import { warmPods } from "./core/warm-targets.ts";
+import type { WeighedCall } from "./core/weigh-call.ts";
+import { weighCall } from "./core/weigh-call.ts";
 
 const US_PER_MS = 1_000;
 
@@ -54,9 +56,9 @@ export class RankedCall {
   readonly #class: ClassKnowledge | undefined;
   readonly #estimate: CallEstimate;
   #plan: CallPlan | OwnObjective | undefined;
-  #warm: readonly WarmGroup[] = [];
-  readonly #beganAt: number;
+  #weighed: WeighedCall | undefined;
   #isOpen = false;
+  readonly #beganAt: number;
   #lease: Lease | undefined;
 
   constructor(parts: CallDeskParts, arrival: CallArrival, body: Buffer | null) {
@@ -85,14 +87,14 @@ export class RankedCall {
     const { config, hop } = this.#arrival;
     if (hop !== undefined) {
       this.#plan = readHopPlan(hop.headers.plan, this.#nowUs());
-      return this.#lookForPrefix(undefined);
+      return this.#weigh(undefined);
     }
     const slo = sloOf(this.#headers, config, this.#estimate.outputTokens);
     if (this.#names.workflow === "") {
       this.#plan = { sloUs: slo.sloUs, restUs: this.#estimate.meanUs };
-      return this.#lookForPrefix(undefined);
+      return this.#weigh(undefined);
     }
-    this.#lookForPrefix(await this.#openInWorkflow(slo));
+    this.#weigh(await this.#openInWorkflow(slo));
   }
 
   /** The workflow's last call; undefined when the store does not answer. */
@@ -112,27 +114,33 @@ export class RankedCall {
     }
   }
 
-  /** Only a choice by speed can weigh what a pod holds; the published rule knows nothing of it. */
-  #lookForPrefix(last: LastCall | undefined): void {
+  /** Only a choice by speed can weigh what a pod holds. */
+  #weigh(last: LastCall | undefined): void {
     const { fingerprints } = this.#body;
     const { entry, config } = this.#arrival;
-    if (fingerprints.length === 0 || config.policy !== "speed-aware") return;
-    if (config.dispatchRule === "repo" || this.#estimate.workUs.size === 0) return;
+    if (config.policy !== "speed-aware") return;
     const { prefixesOf, clock, knowledge } = this.#parts;
     const remembered = prefixesOf(entry).find(fingerprints, clock.now());
-    const pods = warmPods(remembered, fingerprints, last);
-    const revision = knowledge.ofRevision(entry.key);
-    this.#warm = warmGroups(pods, this.#body, this.#estimate, revision);
+    this.#weighed = weighCall({
+      rule: config.dispatchRule ?? "wb",
+      body: this.#body,
+      estimate: this.#estimate,
+      revision: knowledge.ofRevision(entry.key),
+      known: this.#class,
+      warm: this.#estimate.workUs.size === 0 ? [] : warmPods(remembered, fingerprints, last),
+    });
   }
 
   /** What the store ranks and weighs it by. */
   get details(): CallDetails {
-    const { workUs, promptTokens } = this.#estimate;
+    const { promptTokens } = this.#estimate;
+    const { workUs, weights, warm = [] } = this.#weighed ?? this.#estimateAlone();
     const { caller } = this.#arrival;
     return {
       ...(this.#plan === undefined ? {} : { plan: this.#plan }),
       ...(workUs.size === 0 ? {} : { workUs }),
-      ...(this.#warm.length === 0 ? {} : { warm: this.#warm }),
+      ...(weights === undefined ? {} : { weights }),
+      ...(warm.length === 0 ? {} : { warm }),
       ...(promptTokens < 0 ? {} : { promptTokens }),
       ...(this.#tenant === ""
         ? {}
@@ -168,7 +176,7 @@ export class RankedCall {
     const { prefixesOf, clock } = this.#parts;
     const { fingerprints } = this.#body;
     prefixesOf(this.#arrival.entry).sent(fingerprints, lease.targetUid, clock.now());
-    const result = [...headers, CALL_HEADER, this.#note(lease)];
+    const result = [...headers, CALL_HEADER, this.#note()];
     if (this.#tenant !== "") result.push(TENANT_HEADER, this.#tenant);
     if (lease.order === undefined) return result;
     const { orderClass, keyUs } = lease.order;
@@ -250,8 +258,14 @@ export class RankedCall {
     return { workflowArrivedAt: arrivedAt, readyAt: arrivedAt };
   }
 
+  /** Under `batch` the store counts engine time, which is less than what the call takes. */
   #expectedUs(): number {
-    return this.#lease?.workUs ?? this.#estimate.meanUs;
+    const isSolo = this.#arrival.config.dispatchRule !== "batch";
+    return (isSolo ? this.#lease?.workUs : undefined) ?? this.#estimate.meanUs;
+  }
+
+  #estimateAlone(): Partial<WeighedCall> & Pick<WeighedCall, "workUs"> {
+    return { workUs: this.#estimate.workUs };
   }
 
   #sloUs(): number {
@@ -288,11 +302,11 @@ export class RankedCall {
   }
 
   /** For the sidecar. */
-  #note(lease: Lease): string {
+  #note(): string {
     const { characters, messages, model } = this.#body;
     const { stage, workflowClass } = this.#names;
-    const { promptTokens, meanUs } = this.#estimate;
-    const serviceUs = lease.workUs ?? meanUs;
+    const { promptTokens } = this.#estimate;
+    const serviceUs = this.#expectedUs();
     return formatCallNote({
       promptTokens,
       serviceUs,

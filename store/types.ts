@@ -46,6 +46,8 @@ export interface CallDetails {
    * counts a second, so that `speed-aware` chooses like `min-connections`.
    */
   readonly workUs?: ReadonlyMap<string, number>;
+  /** Under the rule `batch`, for the profiles of `workUs`, which then is engine time. */
+  readonly weights?: ReadonlyMap<string, BatchWeights>;
   /**
    * Targets that are thought to hold a beginning of the prompt, longest first, with the times of the
    * call there. The store looks at the first eight of them (`speed-aware`).
@@ -60,8 +62,16 @@ export interface CallDetails {
 /** Targets that hold the same length of a prompt's beginning. */
 export interface WarmTargets {
   readonly targetUids: readonly string[];
-  /** As `workUs`, without the prefill of what they hold. */
+  /** As `workUs` and `weights`, without the prefill of what they hold. */
   readonly workUs: ReadonlyMap<string, number>;
+  readonly weights?: ReadonlyMap<string, BatchWeights>;
+}
+
+/** What `batch` weighs beside the work, see `common/hexgen/batch-estimate.ts`. */
+export interface BatchWeights {
+  readonly soloUs: number;
+  readonly logEngineUs: number;
+  readonly meanLogSpeed: number;
 }
 
 /** A tenant whose calls wait; while several wait, each gets service in proportion to its weight. */

@@ -3,18 +3,8 @@
  * same beginning, by this activator's own memory, and the one that ran the workflow's last call, by
  * the workflow's record, which all activators share. Pure.
  */
-import type { CallEstimate } from "../../common/hexgen/call-estimate.ts";
-import { warmWorkUs } from "../../common/hexgen/call-estimate.ts";
-import type { RevisionKnowledge } from "../../common/hexgen/knowledge.ts";
-import type { ModelBody } from "../../common/hexgen/model-body.ts";
 import { FINGERPRINT_LENGTHS } from "../../common/hexgen/model-body.ts";
 import type { WarmPod } from "./prefix-memory.ts";
-
-/** As the store's `WarmTargets`. */
-export interface WarmGroup {
-  readonly targetUids: readonly string[];
-  readonly workUs: ReadonlyMap<string, number>;
-}
 
 /** What the last call of the workflow left: where it ran, and how its prompt began. */
 export interface LastCall {
@@ -52,21 +42,13 @@ export function warmPods(
     .slice(0, MOST_WARM);
 }
 
-/** The same with the time of the call there, pods that hold the same length together. */
-export function warmGroups(
-  pods: readonly WarmPod[],
-  body: ModelBody,
-  estimate: CallEstimate,
-  revision: RevisionKnowledge,
-): readonly WarmGroup[] {
+/** The same, pods that hold the same length together. */
+export function byLength(pods: readonly WarmPod[]): ReadonlyMap<number, readonly string[]> {
   const uidsOf = new Map<number, string[]>();
   for (const { podUid, characters } of pods) {
     const uids = uidsOf.get(characters) ?? [];
     uidsOf.set(characters, uids);
     uids.push(podUid);
   }
-  return Array.from(uidsOf, ([characters, targetUids]) => ({
-    targetUids,
-    workUs: warmWorkUs(body, estimate, revision, characters),
-  }));
+  return uidsOf;
 }

@@ -32,8 +32,11 @@ export type QueueOrder = "fifo" | "urgency" | "pq" | "edf_wf" | "wfifo";
 export type AppProtocol = "http1" | "h2c";
 /** `late`: a request waits until a slot is free; `early`: the places of a pod's local queue are slots too. */
 export type Binding = "late" | "early";
-/** How `speed-aware` weighs cards: the rule of the product, earliest completion, the published code. */
-export type DispatchRule = "wb" | "ect" | "repo";
+/**
+ * How `speed-aware` weighs cards: the rule of the product, that for engines that batch, earliest
+ * completion, the published code.
+ */
+export type DispatchRule = "wb" | "batch" | "ect" | "repo";
 
 /** Why a revision can serve nobody now; waiting callers end with 503 `activation_failed`. */
 export interface ActivationFailure {

@@ -83,16 +83,13 @@ export function chooseForBatch<T extends BatchTarget>(
   alpha: number,
 ): T | undefined {
   const pool = poolFigures(targets);
+  const able = targets.filter(({ canTake }) => canTake);
+  const scores = able.map((target) => batchScore(target, alpha, pool));
+  const best = Math.max(...scores);
   let chosen: T | undefined;
-  let best = -Infinity;
-  for (const target of targets) {
-    if (!target.canTake) continue;
-    const score = batchScore(target, alpha, pool);
-    const isTie = Math.abs(score - best) <= TIE;
-    if (isTie ? chosen === undefined || hasLessLoad(target, chosen) : score > best) {
-      chosen = target;
-      best = Math.max(best, score);
-    }
+  for (const [index, target] of able.entries()) {
+    if ((scores[index] ?? -Infinity) < best - TIE) continue;
+    if (chosen === undefined || hasLessLoad(target, chosen)) chosen = target;
   }
   return chosen;
 }
@@ -118,14 +115,18 @@ export function poolFigures(targets: Iterable<BatchTarget>): PoolFigures {
   return { smallestServiceUs, smallestEngineUs, smallestLoadUs, largestLoadUs };
 }
 
-/** Speed weighs alpha, load the rest; the advantage comes on top. */
+/**
+ * Speed weighs alpha, load the rest; the advantage comes on top. Lua has the same operations in the
+ * same order; logarithms are taken here only, since two libraries may differ in the last bit.
+ */
 export function batchScore(target: BatchTarget, alpha: number, pool: PoolFigures): number {
-  const speed = pool.smallestServiceUs / target.serviceUs;
-  const difference = Math.log(pool.smallestEngineUs / target.engineUs) - target.meanLogSpeed;
+  const speed = alpha * (pool.smallestServiceUs / target.serviceUs);
+  const difference =
+    Math.log(pool.smallestEngineUs) - Math.log(target.engineUs) - target.meanLogSpeed;
   const advantage = Math.min(Math.max(difference, -LARGEST_ADVANTAGE), LARGEST_ADVANTAGE);
   const busy = Math.min(pool.smallestLoadUs / BUSY_LOAD_US, 1);
-  const load = target.loadUs / Math.max(pool.largestLoadUs, SMALL_LOAD_US);
-  return alpha * speed + ADVANTAGE_WEIGHT * busy * advantage - (1 - alpha) * load;
+  const load = (1 - alpha) * (target.loadUs / Math.max(pool.largestLoadUs, SMALL_LOAD_US));
+  return speed + ADVANTAGE_WEIGHT * busy * advantage - load;
 }
 
 function hasLessLoad(left: BatchTarget, right: BatchTarget): boolean {

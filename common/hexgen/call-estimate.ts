@@ -70,6 +70,17 @@ function charsPerTokenOf(body: ModelBody, revision: RevisionKnowledge): number {
 /** The end of a prompt that engines compute again, whatever they hold: one block. */
 const COMPUTED_TOKENS = 16;
 
+/** Tokens of a call's prompt that an engine need not compute which holds its first `characters`. */
+export function heldTokens(
+  body: ModelBody,
+  { promptTokens }: Pick<CallEstimate, "promptTokens">,
+  revision: RevisionKnowledge,
+  characters: number,
+): number {
+  const held = Math.floor(characters / charsPerTokenOf(body, revision));
+  return Math.max(0, Math.min(held, promptTokens - COMPUTED_TOKENS));
+}
+
 /**
  * Whole us of a call on each card where a pod holds the first `characters` of its prompt: seconds
  * saved are those of that card, so a slow one gains most. A card whose engine was never seen to serve
@@ -82,8 +93,7 @@ export function warmWorkUs(
   characters: number,
 ): ReadonlyMap<string, number> {
   const { promptTokens: inputTokens, outputTokens, workUs } = estimate;
-  const heldTokens = Math.floor(characters / charsPerTokenOf(body, revision));
-  const cachedTokens = Math.max(0, Math.min(heldTokens, inputTokens - COMPUTED_TOKENS));
+  const cachedTokens = heldTokens(body, estimate, revision, characters);
   const warm = new Map<string, number>();
   for (const [card, coldUs] of workUs) {
     const us = keepsPrefixes(revision, card)
@@ -94,7 +104,8 @@ export function warmWorkUs(
   return warm;
 }
 
-function keepsPrefixes(revision: RevisionKnowledge, card: string): boolean {
+/** False where the engine was never seen to serve from its cache. */
+export function keepsPrefixes(revision: RevisionKnowledge, card: string): boolean {
   const learnt = ownValue(revision.cards, card);
   return learnt === undefined || learnt.calls < MEASURED_CALLS || learnt.cachedShare > 0;
 }

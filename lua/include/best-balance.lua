@@ -10,10 +10,10 @@ local function score_of(candidate, alpha, found)
   return speed - (1 - alpha) * (candidate.outstanding / found.largest)
 end
 
-local function best_balance(found, alpha)
+-- The best of those that have a score; among ties the one with the least work.
+local function best_scored(found)
   local best, chosen = -math.huge, nil
   for _, candidate in ipairs(found) do
-    candidate.score = score_of(candidate, alpha, found)
     if candidate.score > best then best = candidate.score end
   end
   for _, candidate in ipairs(found) do
@@ -22,6 +22,11 @@ local function best_balance(found, alpha)
     end
   end
   return chosen
+end
+
+local function best_balance(found, alpha)
+  for _, candidate in ipairs(found) do candidate.score = score_of(candidate, alpha, found) end
+  return best_scored(found)
 end
 
 local function earliest_end(found)

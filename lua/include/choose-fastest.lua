@@ -23,6 +23,8 @@ local function choose_fastest(ctx, call_details, exclude)
   local chosen
   if speed.rule == 'repo' then
     chosen = as_published(ctx, found, speed.alpha, works)
+  elseif speed.rule == 'batch' and works[true] then
+    chosen = best_for_batch(found, speed.alpha)
   elseif speed.rule == 'ect' then
     chosen = earliest_end(found)
   else

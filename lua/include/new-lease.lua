@@ -22,10 +22,12 @@ local function new_lease(ctx, uid, target, request, details, class)
   local is_weighed = ctx[POLICY] == SPEED_AWARE
   local is_placed = ctx[PLACES] > 0 and run_slots(target) <= 0
   if not (details or is_weighed or is_placed) then return lease, 0 end
-  local work = is_weighed and work_on(ctx, works_for(details, uid), target) or 0
+  local works = works_for(details, uid)
+  local work = work_on(ctx, works, target)
   lease[LEASE_WORK], lease[LEASE_CLASS], lease[LEASE_KEY], lease[STARTS_AT] = work, NO_ORDER, 0, 0
   if details and ctx[ORDER] ~= FIFO then
-    lease[LEASE_CLASS], lease[LEASE_KEY] = class, key_of(ctx, details, class, work)
+    local solo = is_weighed and solo_time(works, profile_of(ctx, target)) or 0
+    lease[LEASE_CLASS], lease[LEASE_KEY] = class, key_of(ctx, details, class, solo)
   end
   if is_placed then lease[STARTS_AT] = expected_start(ctx, target) end
   -- The published rule never takes work off again.

@@ -1,6 +1,7 @@
 --- @include "layout"
 --- @include "read-target"
 --- @include "profiles"
+--- @include "batch-choice"
 -- The first target of a profile that can take the call, among its heads: not excluded, and with
 -- room for the prompt where it says how much it has. Entries are members and scores, from the front.
 local function first_fitting(ctx, heads, most, exclude, tokens)
@@ -17,7 +18,7 @@ end
 
 -- Heads and largest work of each profile that has a target in the index, ready ones or suspected.
 local function candidates_of(ctx, works, offset, exclude, tokens, warm)
-  local speed, found = read_speed(ctx), { largest = 0, least = math.huge }
+  local speed, found = read_speed(ctx), { largest = 0, smallest = math.huge, least = math.huge }
   local key = ctx[KEY_LIST][ctx[INDEX]]
   local most = (exclude.count > 0 or tokens > 0) and HEADS or 1
   for number = 0, speed.count - 1 do
@@ -27,6 +28,8 @@ local function candidates_of(ctx, works, offset, exclude, tokens, warm)
     if #heads > 0 then
       local work = works[speed.names[number]] or works[false]
       found.least = math.min(found.least, work)
+      found.smallest = math.min(found.smallest, heads[2] - from)
+      note_weights(found, works, speed.names[number])
       -- With one candidate the largest weighs nothing.
       if speed.count > 1 or warm then
         local last = call('ZREVRANGEBYSCORE', key, to, from, 'WITHSCORES', 'LIMIT', 0, 1)
@@ -35,7 +38,7 @@ local function candidates_of(ctx, works, offset, exclude, tokens, warm)
       local uid, score, admission = first_fitting(ctx, heads, most, exclude, tokens)
       if uid then
         found[#found + 1] = { uid = uid, work = work, outstanding = score - from,
-          admission = admission, name = speed.names[number] }
+          admission = admission, name = speed.names[number], works = works }
       end
     end
   end

@@ -1,5 +1,5 @@
 --- @include "layout"
---- @include "work-of"
+--- @include "parse-works"
 -- Targets that hold a beginning of the prompt, at most eight, and the estimates that hold there: behind
 -- each \2 their uids, separated by spaces, \1, and estimates by profile. Nil for most calls.
 local function parse_warm(text)

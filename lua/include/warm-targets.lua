@@ -19,12 +19,14 @@ local function add_warm(ctx, found, warm, offset, exclude, tokens)
     if place and (place >= SUSPECTED_PROFILES * WORK_STEP) == (offset > 0) then
       local work = work_on(ctx, warm.works[uid], target)
       found.least = math.min(found.least, work)
+      note_weights(found, warm.works[uid], read_speed(ctx).names[target[PROFILE] or 0])
       local head, room = candidate_of(found, uid), target[KV_FREE]
       if head then
-        head.work = work
+        head.work, head.works = work, warm.works[uid]
       elseif not exclude[uid] and (not room or room >= tokens) then
         found[#found + 1] = { uid = uid, work = work, outstanding = place % WORK_STEP,
-          admission = target[ADMISSION], name = read_speed(ctx).names[target[PROFILE] or 0] }
+          admission = target[ADMISSION], name = read_speed(ctx).names[target[PROFILE] or 0],
+          works = warm.works[uid] }
       end
     end
   end

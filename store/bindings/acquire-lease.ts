@@ -47,19 +47,22 @@ function encodeDetails(call: CallDetails): string {
     within(tenant?.weight ?? 1, 0.001, 1_000),
     String(Math.max(0, Math.round(promptTokens))),
     flag(rejectLate),
-    encodeWorks(call.workUs),
+    encodeWorks(call.workUs, call.weights),
     ...(call.warm ?? []).map(encodeWarm),
   ].join(PART);
 }
 
-function encodeWarm({ targetUids, workUs }: WarmTargets): string {
-  return `${targetUids.map(plainName).join(" ")}${ENTRY}${encodeWorks(workUs)}`;
+function encodeWarm({ targetUids, workUs, weights }: WarmTargets): string {
+  return `${targetUids.map(plainName).join(" ")}${ENTRY}${encodeWorks(workUs, weights)}`;
 }
 
-function encodeWorks(workUs: CallDetails["workUs"]): string {
+function encodeWorks(workUs: CallDetails["workUs"], weights: CallDetails["weights"]): string {
   let works = "";
   for (const [profile, us] of workUs ?? []) {
-    works += `${plainName(profile)}${ENTRY}${Math.max(1, Math.round(us))}${ENTRY}`;
+    const weight = weights?.get(profile);
+    const beside =
+      weight === undefined ? "" : ` ${weight.soloUs} ${weight.logEngineUs} ${weight.meanLogSpeed}`;
+    works += `${plainName(profile)}${ENTRY}${Math.max(1, Math.round(us))}${beside}${ENTRY}`;
   }
   return works;
 }

@@ -71,10 +71,14 @@ export function toRevisionConfig(
 function rankingOf(
   settings: RevisionSettings,
   tunedAlpha: number | undefined,
-): Pick<RevisionConfig, "binding" | "alpha" | "sloMs" | "stages"> {
+): Pick<RevisionConfig, "binding" | "dispatchRule" | "alpha" | "sloMs" | "stages"> {
   const alpha = settings.alpha === "auto" ? tunedAlpha : settings.alpha;
   return {
     ...(settings.binding === "late" ? {} : { binding: settings.binding }),
+    // Who binds early has engines that batch: solo times overstate what a call costs them.
+    ...(settings.binding === "early" && settings.loadBalancing === "speed-aware"
+      ? { dispatchRule: "batch" as const }
+      : {}),
     ...(alpha === undefined ? {} : { alpha }),
     ...(settings.sloMs === null ? {} : { sloMs: settings.sloMs }),
     ...(settings.stages.length === 0 ? {} : { stages: settings.stages }),

@@ -1,7 +1,9 @@
 /** Pods that hold a beginning of a prompt: which they are, and what that saves on their card. */
 import { describe, expect, it } from "vitest";
+import type { WarmPod } from "../../../../activator/core/prefix-memory.ts";
 import { PrefixMemory } from "../../../../activator/core/prefix-memory.ts";
-import { commonCharacters, warmGroups, warmPods } from "../../../../activator/core/warm-targets.ts";
+import { commonCharacters, warmPods } from "../../../../activator/core/warm-targets.ts";
+import { weighCall } from "../../../../activator/core/weigh-call.ts";
 import { estimateCall } from "../../../../common/hexgen/call-estimate.ts";
 import type { RevisionKnowledge } from "../../../../common/hexgen/knowledge.ts";
 import { NOTHING_KNOWN } from "../../../../common/hexgen/knowledge.ts";
@@ -72,6 +74,8 @@ describe("pods that hold a beginning", () => {
 });
 
 describe("what a held beginning saves", () => {
+  const warm = (pods: readonly WarmPod[], revision: RevisionKnowledge) =>
+    weighCall({ rule: "wb", body, estimate, revision, known: undefined, warm: pods }).warm;
   const body = bodyOf(`${template}a`);
   const estimate = estimateCall(
     { body, stage: "candidate", outputHint: undefined },
@@ -82,7 +86,7 @@ describe("what a held beginning saves", () => {
   it("is seconds of that card, so that a slow one gains most", () => {
     const pods = [{ podUid: "p", characters: LONG }];
     const knowledge = { ...NOTHING_KNOWN, cards: { A6000: learnt(0.5) } };
-    const [group] = warmGroups(pods, body, estimate, knowledge);
+    const [group] = warm(pods, knowledge);
     const saved = (card: string): number =>
       (estimate.workUs.get(card) ?? 0) - (group?.workUs.get(card) ?? 0);
     // All but the last block of a prompt of 4,104 tokens; 4 characters are a token.
@@ -93,7 +97,7 @@ describe("what a held beginning saves", () => {
   it("is nothing on a card whose engine never served from its cache", () => {
     const pods = [{ podUid: "p", characters: LONG }];
     const knowledge = { ...NOTHING_KNOWN, cards: { A6000: learnt(0) } };
-    const [group] = warmGroups(pods, body, estimate, knowledge);
+    const [group] = warm(pods, knowledge);
     expect(group?.workUs.get("A6000")).toBe(estimate.workUs.get("A6000"));
     expect(group?.workUs.get("A100")).toBeLessThan(estimate.workUs.get("A100") ?? 0);
   });
@@ -104,7 +108,7 @@ describe("what a held beginning saves", () => {
       { podUid: "b", characters: 8_192 },
       { podUid: "c", characters: 1_024 },
     ];
-    const groups = warmGroups(pods, body, estimate, NOTHING_KNOWN);
+    const groups = warm(pods, NOTHING_KNOWN);
     expect(groups.map(({ targetUids }) => targetUids)).toEqual([["a", "b"], ["c"]]);
   });
 });
