@@ -1,4 +1,5 @@
 /** Everything one reconcile reads before it decides, in one round of calls. */
+import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { RevisionFigures, RoutingStore } from "../store/types.ts";
 import type { RevisionSettings } from "./core/settings/types.ts";
 import type { ResourceUseSource, ScaledPod, ScaledRevision, ScaleTarget } from "./ports.ts";
@@ -37,6 +38,7 @@ export async function observe(
     resourceUse(sources, revision, settings),
   ]);
   const pods = allPods.filter((pod) => pod.phase !== "terminating");
+  const waitingFor = pods.find((pod) => pod.waitingFor !== "")?.waitingFor;
   return {
     figures,
     replicas,
@@ -45,8 +47,26 @@ export async function observe(
     podSignature: signatureOf(allPods),
     readyPods: readyCount(figures, pods),
     resourcePercent,
-    waitingFor: pods.find((pod) => pod.waitingFor !== "")?.waitingFor ?? "",
+    waitingFor: waitingFor ?? (await slowStart(sources.store, key, figures)),
   };
+}
+
+/** Targets of which one is read for why it is not ready; a revision with more has other troubles. */
+const MOST_STARTING = 256;
+
+/** What a pod says of a start that callers wait for, in its own words; empty when nobody waits. */
+async function slowStart(
+  store: RoutingStore,
+  key: RevisionKey,
+  { waiting, targetsByState }: RevisionFigures,
+): Promise<string> {
+  const { ready, starting, unready } = targetsByState;
+  const count = starting + unready;
+  if (waiting === 0 || ready > 0 || count === 0 || count > MOST_STARTING) return "";
+  const slow = (await store.readTargets(key)).find(
+    ({ state, reason }) => (state === "starting" || state === "unready") && reason !== "",
+  );
+  return slow === undefined ? "" : `pod ${slow.podName} is not ready: ${slow.reason}`;
 }
 
 /**

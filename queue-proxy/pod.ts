@@ -26,6 +26,8 @@ export interface PodParts {
 
 /** Part of the key-value cache by which its free room must have changed to be told at once. */
 const KV_NEWS_SHARE = 0.05;
+/** Why a start is not over is told again at most so often: each try of a probe may say it in other words. */
+const REASON_NEWS_MS = 5_000;
 /** A container that reports its work does so within this time after a restart of the sidecar. */
 const RESTART_PAUSE_MS = 1_000;
 
@@ -38,6 +40,7 @@ export class Pod {
   readonly #parts: PodParts;
   #marks: StartMarks;
   #last = "";
+  #told: { readonly reason: string; readonly at: number } = { reason: "", at: 0 };
   #toldKvTokens: number | undefined;
   #mostKvTokens = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -132,13 +135,13 @@ export class Pod {
     const { breaker, occupancy, clock } = this.#parts;
     const occupied = this.occupied();
     breaker.setOccupied(occupied);
-    const { state } = this.current();
+    const { state, reason } = this.current();
     if (state === "ready") this.#noteReady();
     if (state !== "starting") for (const waiter of this.#readyWaiters) waiter(state === "ready");
-    // A reason alone is no news: it changes with every other try of a slow start.
     const now = `${state} ${occupied} ${occupancy.reportsRunning}`;
-    if (now !== this.#last || this.#hasKvNews()) {
+    if (now !== this.#last || this.#hasKvNews() || this.#hasReasonNews(reason)) {
       this.#last = now;
+      this.#told = { reason, at: clock.now() };
       this.#parts.onChange();
     }
     clearTimeout(this.#timer);
@@ -146,6 +149,11 @@ export class Pod {
     if (nextAt === undefined) return;
     this.#timer = setTimeout(() => this.refresh(), Math.max(1, Math.ceil(nextAt - clock.now())));
     this.#timer.unref();
+  }
+
+  #hasReasonNews(reason: string): boolean {
+    const { clock } = this.#parts;
+    return reason !== this.#told.reason && clock.now() - this.#told.at >= REASON_NEWS_MS;
   }
 
   /** Each call changes it a little; told is what changes a choice. */

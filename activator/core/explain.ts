@@ -9,6 +9,9 @@ export interface RefusalFacts {
   readonly waitingFor: string;
 }
 
+const WHERE_TO_LOOK =
+  "see the log and the readiness probe of its pods, or raise pilotlight.dev/activation-timeout";
+
 /** Empty: the usual line of the reason. */
 export function refusalMessage(facts: RefusalFacts): string {
   if (facts.reason !== "activation_failed" && facts.reason !== "activation_timeout") return "";
@@ -17,7 +20,8 @@ export function refusalMessage(facts: RefusalFacts): string {
       ? "no pod of this revision can start"
       : "no pod became ready in time";
   const cause = facts.failure === null ? facts.waitingFor : failureText(facts.failure);
-  return cause === "" ? start : `${start}: ${cause}`;
+  const told = cause === "" ? start : `${start}: ${cause}`;
+  return facts.reason === "activation_failed" ? told : `${told}; ${WHERE_TO_LOOK}`;
 }
 
 function failureText(failure: ActivationFailure): string {

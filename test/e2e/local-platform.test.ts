@@ -158,6 +158,33 @@ describe("a service that cannot start", () => {
   });
 });
 
+describe("a service whose pods never become ready", () => {
+  it("tells its callers which pod, and what its probe said last", async () => {
+    const limit = 'pilotlight.dev/activation-timeout: "12s"';
+    const file = serviceFile("tiny", { GREETING: "five" }, [limit]).replace(
+      "- image:",
+      "- readinessProbe: {httpGet: {path: /never-ready}}\n          image:",
+    );
+    await writeFile(join(folder, "tiny.yaml"), file);
+    const answer = await eventually(
+      async () => {
+        const latest = await callService(platform.urls.ingress, HOST);
+        return latest.status === 200 ? undefined : latest;
+      },
+      { timeoutMs: 40_000 },
+    );
+    expect(answer?.status).toBe(504);
+    expect(answer?.headers["pilotlight-reason"]).toBe("activation_timeout");
+    expect(answer?.body).toMatch(/no pod became ready in time: pod tiny-\S+ is not ready/);
+    expect(answer?.body).toContain("probe answered 503");
+    await writeFile(join(folder, "tiny.yaml"), serviceFile("tiny", { GREETING: "six" }));
+    await eventually(
+      async () => (await callService(platform.urls.ingress, HOST)).status === 200,
+      SOON,
+    );
+  }, 90_000);
+});
+
 describe("a dead part", () => {
   it("activator: the other serves on, it comes back, sidecars learn of it", async () => {
     const before = await runRecord();

@@ -80,7 +80,10 @@ describe("refusalMessage", () => {
       failure: null,
       waitingFor: "Unschedulable",
     } as const;
-    expect(refusalMessage(facts)).toBe("no pod became ready in time: Unschedulable");
+    expect(refusalMessage(facts)).toBe(
+      "no pod became ready in time: Unschedulable; see the log and the readiness probe of its pods, " +
+        "or raise pilotlight.dev/activation-timeout",
+    );
   });
 });
 
