@@ -44,7 +44,7 @@ if not ctx then
   -- What another layout has left is no use to anybody; pods and activators tell it all again.
   redis.call('UNLINK', unpack(KEYS))
   is_same = false
-  ctx = new_step(KEYS, pack_struct(RUN_FORMAT, now, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0))
+  ctx = new_step(KEYS, pack_struct(RUN_FORMAT, now, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, ''))
   redis.call('HSET', meta, 'since', now)
   mark_layout(ctx)
 end

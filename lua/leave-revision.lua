@@ -15,6 +15,7 @@ local ctx = begin(KEYS, ARGV[2])
 if not ctx then return { 'unknown-revision' } end
 local expiry = redis.call('ZSCORE', KEYS[ACTIVATORS], activator_id)
 if not expiry then return { 'ok', 0 } end
+ctx[NOTED] = ''
 -- No lease ends at or below 0, and each leave has a time of its own.
 if tonumber(expiry) > 0 then redis.call('ZADD', KEYS[ACTIVATORS], -ctx[CLOCK], activator_id) end
 reap_activators(ctx)

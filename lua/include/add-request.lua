@@ -15,7 +15,10 @@ local function add_request(ctx, id, holder, request)
   end
   if ctx[RENEWED] ~= holder then
     ctx[RENEWED] = holder
-    call('ZADD', ctx[KEY_LIST][ACTIVATORS], 'GT', ctx[CLOCK] + LEASE_TIME, holder)
+    if ctx[NOTED] ~= holder or ctx[CLOCK] - ctx[NOTED_AT] > NOTED_FOR then
+      ctx[NOTED], ctx[NOTED_AT] = holder, ctx[CLOCK]
+      call('ZADD', ctx[KEY_LIST][ACTIVATORS], 'GT', ctx[CLOCK] + LEASE_TIME, holder)
+    end
   end
   return true
 end

@@ -5,7 +5,7 @@
 local function read_tail(ctx, run)
   local ranked, shared, rekey
   ctx[ORDER], ctx.share, ctx.limit, ctx[PLACES], ctx.next_places, ranked, shared, rekey, ctx.virtual =
-    unpack_struct(RUN_TAIL, run, FLAGS_AT + 1)
+    unpack_struct(RUN_TAIL, run, ctx[TAIL_AT])
   ctx[IS_RANKED], ctx.shared, ctx.rekey = ranked == 1, shared == 1, rekey == 1
 end
 
@@ -29,7 +29,8 @@ local function begin(keys, given)
   if flags > 0 then
     ctx[EVENTS_ON] = flags % 2 == 1
     if flags % 4 > 1 then ctx[INDEX] = INDEX_B end
-    if flags > 3 then read_tail(ctx, run) end
+    if flags % 8 > 3 then read_tail(ctx, run) end
+    ctx[IS_SINGLE] = flags > 7
   end
   return ctx
 end

@@ -15,7 +15,7 @@ end
 local function new_step(keys, run)
   return {
     keys, {}, false, false, {}, false, INDEX_A, 0, FIFO, false, MOST_TICKETS, false,
-    false, false, false, false, false, 1, false, false, false, false, false,
+    false, false, false, false, false, 1, false, false, false, false, false, false,
     unpack_struct(RUN_FORMAT, run),
   }
 end

@@ -2,14 +2,15 @@
 
 -- Layout of a revision's state. Who changes any format below or in `layout` raises this and renames
 -- the field: another version of the library then finds no record of its own, and asks the fence.
-local LAYOUT = 1
-local RUN_FIELD = 'run'
+local LAYOUT = 2
+local RUN_FIELD = 'run2'
 
 -- RUN_FIELD of the meta hash, one field because every script reads and writes it: time, lease
--- clock, hold, integral, arrivals, cursor, waiting, busy; policy, policy whose index is being filled
--- (0 for none), flags: 1 event log on, 2 the index in force is the second, 4 a tail follows.
-local RUN_FORMAT = '>ddddddddBBB'
-local FLAGS_AT = 67
+-- clock, hold, integral, arrivals, cursor, waiting, busy, when the last new holder was noted; policy,
+-- policy whose index is being filled (0 for none), flags: 1 event log on, 2 the index in force is the
+-- second, 4 a tail follows, 8 pods of one slot; that holder.
+local RUN_FORMAT = '>dddddddddBBBs'
+local FLAGS_AT = 75
 -- Of a revision that orders, binds early or shares among tenants: order, admissions of class 0 past
 -- a waiting class 1, longest wait in us, places per target beyond its slots, the same for the index
 -- that is being filled; 1 when the queue is ranked, 1 when tenants share it, 1 while tickets get new
@@ -49,6 +50,8 @@ local SHARE_TURNS = 7
 -- Times in us.
 local SECOND = 1000000
 local LEASE_TIME = 3000000
+-- A holder that takes one lease after the other is noted as alive again after so long.
+local NOTED_FOR = 500000
 local LONGEST_GAP = 2500000
 local SUSPECT_TIME = 10000000
 local TOMBSTONE_TIME = 600000000

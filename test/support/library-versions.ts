@@ -39,8 +39,8 @@ export function nextRelease(): ScriptLibrary {
 export function nextLayout(): ScriptLibrary {
   const file = "include/numbers.lua";
   return libraryWith([
-    { file, from: "local LAYOUT = 1", to: "local LAYOUT = 2" },
-    { file, from: "local RUN_FIELD = 'run'", to: "local RUN_FIELD = 'run2'" },
+    { file, from: "local LAYOUT = 2", to: "local LAYOUT = 3" },
+    { file, from: "local RUN_FIELD = 'run2'", to: "local RUN_FIELD = 'run3'" },
     { file, from: "local RUN_FORMAT = '>d", to: "local RUN_FORMAT = '<d" },
     {
       file: "include/layout.lua",

@@ -134,19 +134,21 @@ local function places(key, is_by_work)
   return all
 end
 local meta = redis.call('HGETALL', KEYS[1])
-local run = redis.call('HGET', KEYS[1], 'run')
-local values = run and { struct.unpack('>ddddddddBBB', run) } or {}
-for i, name in ipairs({ 'at', 'clock', 'hold', 'integral', 'arrivals', 'cursor', 'waiting', 'busy', 'policy', 'filling', 'flags' }) do
+local run = redis.call('HGET', KEYS[1], 'run2')
+local values = run and { struct.unpack('>dddddddddBBBs', run) } or {}
+-- How many slots pods seem to have is a guess that changes no answer.
+if run then values[12] = values[12] % 8 end
+for i, name in ipairs({ 'at', 'clock', 'hold', 'integral', 'arrivals', 'cursor', 'waiting', 'busy', 'notedAt', 'policy', 'filling', 'flags', 'noted' }) do
   if run then meta[#meta + 1], meta[#meta + 2] = name, texts(values[i]) end
 end
-if run and #run > 67 then
-  local tail = { struct.unpack('>BBdI4I4BBBd', run, 68) }
+if run and #run >= values[14] then
+  local tail = { struct.unpack('>BBdI4I4BBBd', run, values[14]) }
   for i, name in ipairs({ 'order', 'share', 'limit', 'places', 'nextPlaces', 'ranked', 'shared', 'rekey', 'virtual' }) do
     meta[#meta + 1], meta[#meta + 2] = name, texts(tail[i])
   end
 end
 for i = 1, #meta, 2 do
-  if meta[i] == 'run' or meta[i] == 'rekey' and #meta[i + 1] > 1 then meta[i + 1] = '' end
+  if meta[i] == 'run2' or meta[i] == 'rekey' and #meta[i + 1] > 1 then meta[i + 1] = '' end
 end
 local queue = {}
 for i, member in ipairs(redis.call('ZRANGE', KEYS[7], 0, -1)) do
@@ -170,8 +172,8 @@ for i, member in ipairs(redis.call('ZRANGE', KEYS[6], 0, -1)) do
   local starts = string.sub(member, 1, 1) == 'w' and struct.unpack('>d', member, 3)
   owned[i] = starts and 'w\\1' .. texts(starts) .. '\\1' .. string.sub(member, 11) or member
 end
-local is_second = math.floor((values[11] or 0) / 2) % 2 == 1
-local by_work, fill_by_work = values[9] == 5, values[10] == 5
+local is_second = math.floor((values[12] or 0) / 2) % 2 == 1
+local by_work, fill_by_work = values[10] == 5, values[11] == 5
 return cjson.encode({
   meta = meta, targets = records(KEYS[2], target_row),
   index = places(KEYS[is_second and 4 or 3], by_work), other = places(KEYS[is_second and 3 or 4], fill_by_work),
