@@ -88,6 +88,11 @@ export class StubPod {
     return this.#port;
   }
 
+  /** Its requests go to a server of the test's, at the same address; from its next report on. */
+  serveAt(port: number): void {
+    this.#port = port;
+  }
+
   async listen(port = 0): Promise<void> {
     await new Promise<void>((resolve) => this.#server.listen(port, this.address, resolve));
     this.#port = (this.#server.address() as AddressInfo).port;

@@ -24,9 +24,9 @@ export class H2cContainer {
     this.#server.on("stream", (stream, headers) => this.#onStream(stream, headers));
   }
 
-  static async start(): Promise<H2cContainer> {
+  static async start(host = "127.0.0.1"): Promise<H2cContainer> {
     const container = new H2cContainer();
-    await new Promise<void>((resolve) => container.#server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => container.#server.listen(0, host, resolve));
     return container;
   }
 
@@ -54,6 +54,7 @@ export class H2cContainer {
     this.hits.set(path, (this.hits.get(path) ?? 0) + 1);
     this.#running.set(path, this.runningOf(path) + 1);
     stream.on("error", () => undefined);
+    if (headers["expect"] === "100-continue") stream.additionalHeaders({ ":status": 100 });
     stream.on("close", () => {
       this.#running.set(path, this.runningOf(path) - 1);
     });
