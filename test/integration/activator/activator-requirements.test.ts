@@ -6,6 +6,14 @@ import { eventually } from "../../support/eventually.ts";
 import { startValkey } from "../../support/valkey.ts";
 import type { ValkeyServer } from "../../support/valkey.ts";
 
+const POLICIES = [
+  "round-robin",
+  "min-connections",
+  "speed-aware",
+  "random-choice-2",
+  "first-available",
+] as const;
+
 let valkey: ValkeyServer;
 let bench: ActivatorBench;
 let one: BenchActivator;
@@ -107,5 +115,32 @@ describe("R15", () => {
     leaving.abort();
     expect(new Set(await Promise.all(running))).toEqual(new Set(["left"]));
     await eventually(async () => (await bench.busy()) === 0);
+  });
+});
+
+describe("R12", () => {
+  it("the policy changes again and again under load, and no request fails", async () => {
+    const pods = await Promise.all(Array.from({ length: 4 }, () => bench.pod()));
+    await Promise.all(pods.map((pod, index) => pod.register((index % 2 === 0 ? one : two).push)));
+    const statuses = new Map<number, number>();
+    let isOn = true;
+    const callers = Array.from({ length: 6 }, async (_, index) => {
+      while (isOn) {
+        const { status } = await call((index % 2 === 0 ? one : two).dataUrl, "/?ms=5");
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+    });
+    for (let round = 0; round < 4; round += 1) {
+      for (const policy of POLICIES) {
+        const before = statuses.get(200) ?? 0;
+        await bench.configure({ policy });
+        await eventually(() => (statuses.get(200) ?? 0) > before + 10);
+      }
+    }
+    isOn = false;
+    await Promise.all(callers);
+    expect([...statuses.keys()]).toEqual([200]);
+    expect(Math.max(...pods.map((pod) => pod.mostRunning))).toBe(1);
+    await eventually(async () => (await bench.busy()) === 0 && (await bench.waiting()) === 0);
   });
 });

@@ -145,6 +145,12 @@ describe("probes", () => {
       body: "unexpected probe header value: other\n",
     },
     {
+      name: "a kubelet that names no value",
+      headers: { "user-agent": KUBELET["user-agent"] },
+      status: 400,
+      body: "unexpected probe header value: \n",
+    },
+    {
       name: "the ingress",
       headers: { "k-network-probe": "probe", "k-network-hash": "h" },
       status: 200,
