@@ -44,13 +44,15 @@ export function loadScripts(folder: string = LUA_FOLDER): ScriptLibrary {
   const digest = hash.digest("hex").slice(0, DIGEST_LENGTH);
   const functionName = (script: string): string => `${script.replaceAll("-", "_")}_${digest}`;
 
+  const hot = new Set(bodies.filter(isHot).flatMap(({ includes }) => [...includes.keys()]));
   const blocks = familiesOf(bodies).map(({ includes, scripts: members }) => {
     const functions = members.map(
       ({ script, text }) =>
         `redis.register_function('${functionName(script)}', function(KEYS, ARGV)\n${text}\nend)`,
     );
-    const text = [...includes.values(), ...functions].join("\n");
-    return `do\n${inlineConstants(text)}\nend\n`;
+    const text = inlineConstants([...includes.values(), ...functions].join("\n"));
+    const rare = [...includes].filter(([name]) => !hot.has(name)).map(([, include]) => include);
+    return `do\n${withoutLocals(text, namesOf(rare))}\nend\n`;
   });
   const name = `pilotlight_${digest}`;
   return { name, source: `#!lua name=${name}\n${blocks.join("")}`, scripts, functionName };
@@ -83,6 +85,45 @@ function familiesOf(scripts: readonly Script[]): readonly Family[] {
     families.add({ includes: new Map(all.flatMap(({ includes }) => [...includes])), scripts: all });
   }
   return [...families];
+}
+
+/** Scripts that every request runs: what they include stays in variables, where a call costs least. */
+const HOT_SCRIPTS: ReadonlySet<string> = new Set([
+  "acquire-lease",
+  "release-lease",
+  "serve-requests",
+]);
+
+function isHot({ script }: { readonly script: string }): boolean {
+  return HOT_SCRIPTS.has(script);
+}
+
+/** Functions that include files define. */
+function namesOf(includes: readonly string[]): ReadonlySet<string> {
+  const names = includes.flatMap((text) => [...text.matchAll(/^local function (\w+)/gm)]);
+  return new Set(names.map(([, name = ""]) => name));
+}
+
+const WORD =
+  /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|--[^\n]*|(local function )?(?<![.:\w])([a-z]\w*)\b/g;
+
+/** Lua takes 200 local variables in one block; constants are none any more. */
+const MOST_LOCALS = 180;
+
+/**
+ * Where a block would have too many local variables, functions of these names become fields of one
+ * table. Lines keep their numbers.
+ */
+function withoutLocals(source: string, names: ReadonlySet<string>): string {
+  if ((source.match(/^local /gm)?.length ?? 0) <= MOST_LOCALS) return source;
+  const moved = source.replace(
+    WORD,
+    (word, local: string | undefined, name: string | undefined) => {
+      if (name === undefined || !names.has(name)) return word;
+      return local === undefined ? `rare.${name}` : `function rare.${name}`;
+    },
+  );
+  return `local rare = {} ${moved}`;
 }
 
 /** `local NAME, OTHER = 1, 'two'`: numbers and texts only, all other values stay variables. */

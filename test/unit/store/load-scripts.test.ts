@@ -63,6 +63,25 @@ describe("load scripts", () => {
     });
     expect(() => loadScripts(folder)).toThrow(/Circular include in .*b\.lua: a -> b -> a/);
   });
+
+  test("keeps the functions of requests in variables when a block has more than Lua takes", () => {
+    const rare = Array.from(
+      { length: 220 },
+      (_, i) => `local function rare_${i}() return ${i} end`,
+    );
+    const library = loadScripts(
+      folderWith({
+        "acquire-lease.lua": '--- @include "quick"\nreturn quick()',
+        "sweep.lua": '--- @include "quick"\n--- @include "many"\nreturn rare_7() + rare_219()',
+        "include/quick.lua": "local function quick() return 1 end",
+        "include/many.lua": rare.join("\n"),
+      }),
+    );
+    expect(library.source).toContain("local function quick()");
+    expect(library.source).toContain("function rare.rare_7() return 7 end");
+    expect(library.source).toContain("return rare.rare_7() + rare.rare_219()");
+    expect(library.source.match(/local function/g)).toHaveLength(1);
+  });
 });
 
 interface Header {
