@@ -36,13 +36,14 @@ export function createHistory(rows: number = HISTORY_ROWS): HistoryLog {
 function rowOf(at: number, revision: RevisionView): Row | undefined {
   const { load, desiredScale } = revision;
   if (load === null) return undefined;
-  const { ready, ...others } = load.targetsByState;
+  const { ready, starting, ...others } = load.targetsByState;
   const unready = Object.values(others).reduce((sum, count) => sum + count, 0);
   return {
     at,
     running: load.running,
     waiting: load.waiting,
     ready,
+    starting,
     unready,
     desired: desiredScale,
   };
@@ -55,6 +56,7 @@ function columns(log: readonly Row[]): Series {
     running: column("running"),
     waiting: column("waiting"),
     ready: column("ready"),
+    starting: column("starting"),
     unready: column("unready"),
     desired: column("desired"),
   };

@@ -115,7 +115,8 @@ export interface Series {
   readonly running: readonly number[];
   readonly waiting: readonly number[];
   readonly ready: readonly number[];
-  /** Pods that exist and are not ready: starting, unready, suspected, quarantined, draining. */
+  readonly starting: readonly number[];
+  /** Pods that were ready and get nothing now: unready, suspected, quarantined, draining. */
   readonly unready: readonly number[];
   readonly desired: readonly number[];
 }

@@ -53,6 +53,8 @@ try {
   await judgeTheJudge(browser);
   for (const page of PAGES.filter(isChosen)) await judgePage(browser, rig, page);
   if (isChosen(STORE_DOWN)) await judgeStoreDown(browser, rig);
+  // The bar of field report F29 is about the dashboard, not about a machine that has other work.
+  await rig.rest();
   await judgeTabs(browser, rig);
   report.complete();
 } finally {
@@ -111,6 +113,7 @@ async function judgeLook(tab: Tab, { page, width, theme, url }: Look): Promise<v
     await tab.go("about:blank");
     await tab.go(url);
     for (const selector of page.shows) await tab.shows(selector);
+    if (page.act !== undefined) await tab.evaluate(page.act);
     faults.push(...(await faultsOf(tab)));
     await tab.picture(path, path.startsWith(KEPT) && width < WIDTHS[0] ? TWO_SCREENS : undefined);
     if (theme === "light" && width === WIDTHS[0]) faults.push(...(await keyboardFaultsOf(tab)));

@@ -1,9 +1,12 @@
 /** The pages of a running platform, and what each must show before it is judged. */
 import type { Platform } from "../../local/main.ts";
+import { WORKFLOW_SERVICE } from "./workflows.ts";
 
 export interface PageSpec {
   readonly name: string;
   url(platform: Platform): string;
+  /** Run in the page once it shows all that. */
+  readonly act?: string;
   /** All of them appear, in any order. */
   readonly shows: readonly string[];
   /** Kept in the repository at 1280 and 390 points; all others are left in the cache. */
@@ -19,7 +22,26 @@ export const PAGES: readonly PageSpec[] = [
   {
     name: "overview",
     url: dashboard(""),
-    shows: [".services tbody tr:nth-child(5)", ".pod.target-ready", ".waterfalls li"],
+    shows: [
+      ".services tbody tr:nth-child(6)",
+      ".pod.target-ready",
+      ".waterfalls li",
+      ".workflows li",
+    ],
+    isKept: true,
+  },
+  {
+    name: "workflow",
+    url: dashboard(""),
+    shows: [".workflows .stage-within", ".workflows .stage-limit", ".workflows li:nth-child(6)"],
+    // The first that is over: its stages with budget and debt.
+    act: `[...document.querySelectorAll(".workflows details")]
+      .find((row) => !row.innerText.includes("running")).open = true`,
+  },
+  {
+    name: "cards",
+    url: dashboard(`#/default/${WORKFLOW_SERVICE}`),
+    shows: [".targets tbody tr:nth-child(2)", ".learnt tbody tr:nth-child(2)", ".learnt + .hint"],
     isKept: true,
   },
   {

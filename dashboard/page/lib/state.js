@@ -59,11 +59,12 @@ function addRows(state, snapshot) {
     const series = (state.history[revision.key] ??= emptySeries());
     // The history that was fetched may hold this very sample already.
     if ((series.at.at(-1) ?? 0) >= snapshot.at) continue;
-    const { ready, ...others } = revision.load.targetsByState;
+    const { ready, starting, ...others } = revision.load.targetsByState;
     series.at.push(snapshot.at);
     series.running.push(revision.load.running);
     series.waiting.push(revision.load.waiting);
     series.ready.push(ready);
+    series.starting.push(starting);
     series.unready.push(Object.values(others).reduce((sum, count) => sum + count, 0));
     series.desired.push(revision.desiredScale);
     if (series.at.length > HISTORY_ROWS) for (const column of Object.values(series)) column.shift();
@@ -79,9 +80,21 @@ function copySeries(series) {
   return /** @type {PageState["history"]} */ (structuredClone(series));
 }
 
+/**
+ * What the pods cost for an hour, each with its card whatever its state; null without prices.
+ * @param {readonly RevisionView[]} revisions
+ * @param {import("../types.ts").Snapshot["run"]} run
+ */
+export function costPerHour(revisions, { cardPrices }) {
+  if (cardPrices === undefined) return null;
+  return revisions
+    .flatMap(({ targets }) => targets)
+    .reduce((sum, { card }) => sum + (cardPrices[card] ?? cardPrices["*"] ?? 0), 0);
+}
+
 /** @returns {import("../types.ts").MutableSeries} */
 function emptySeries() {
-  return { at: [], running: [], waiting: [], ready: [], unready: [], desired: [] };
+  return { at: [], running: [], waiting: [], ready: [], starting: [], unready: [], desired: [] };
 }
 
 /**

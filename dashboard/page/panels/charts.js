@@ -42,6 +42,7 @@ export function charts(state, revision, redraw) {
       unit: "pods",
       lines: [
         { label: "ready", look: "look-ready", values: series.ready, form: "area" },
+        { label: "starting", look: "look-starting", values: series.starting, form: "area" },
         { label: "not ready", look: "look-unready", values: series.unready, form: "area" },
         { label: "wanted", look: "look-wanted", values: series.desired, form: "step" },
       ],

@@ -3,6 +3,14 @@ import { h } from "../lib/dom.js";
 import { ago } from "../lib/format.js";
 import { panel } from "./words.js";
 
+/** What made the platform choose anew. @type {Readonly<Record<string, string>>} */
+const WHY = {
+  "pool-changed": "cards came or went",
+  "prediction-missed": "latency was not as foreseen",
+  "time-passed": "it was due",
+  "rolled-back": "the one before was better",
+};
+
 /** As long as nobody chose. */
 const INITIAL_ALPHA = 0.3;
 
@@ -20,7 +28,7 @@ export function learnt(revisions, nowAt) {
       "Cards and alpha",
       h(
         "table",
-        {},
+        { class: "cards learnt" },
         h(
           "thead",
           {},
@@ -46,13 +54,18 @@ function cardRows({ name, learnt: found }) {
       "tr",
       { "data-key": `${name}/${card}` },
       h("th", { scope: "row" }, name),
-      h("td", {}, `${card} x${found?.pool[card] ?? 0}`),
-      h("td", {}, `${Math.round(profile.prefillTokensPerS)} tokens/s`),
-      h("td", {}, `${(profile.tokenUs / 1_000).toFixed(2)} ms/token`),
-      h("td", {}, String(calls)),
-      h("td", {}, `${Math.round(error * 100)} %`),
+      cell("Card", `${card} x${found?.pool[card] ?? 0}`),
+      cell("Reads", `${Math.round(profile.prefillTokensPerS)} tokens/s`),
+      cell("Writes", `${(profile.tokenUs / 1_000).toFixed(2)} ms/token`),
+      cell("Calls", String(calls)),
+      cell("Off by", `${Math.round(error * 100)} %`),
     ),
   );
+}
+
+/** @param {string} label @param {string} text */
+function cell(label, text) {
+  return h("td", { "data-label": label }, text);
 }
 
 /**
@@ -64,7 +77,7 @@ function alphaWords({ name, learnt: found }, nowAt) {
   if (choice === null) return `${name}: alpha ${INITIAL_ALPHA}, where it begins.`;
   const { alpha, version, previous, reason, at, window } = choice;
   return (
-    `${name}: alpha ${alpha}, version ${version}, ${ago(nowAt - at)} (${reason}, ` +
+    `${name}: alpha ${alpha}, version ${version}, ${ago(nowAt - at)} (${WHY[reason] ?? reason}, ` +
     `${window} workflows; ${previous} before).`
   );
 }

@@ -1,7 +1,7 @@
 /** All services: state, pods, load, and the last two minutes in small. */
 import { h } from "../lib/dom.js";
-import { plural } from "../lib/format.js";
-import { routeTo, sumLoad } from "../lib/state.js";
+import { plural, rate } from "../lib/format.js";
+import { costPerHour, routeTo, sumLoad } from "../lib/state.js";
 import { sparkline } from "../lib/sparkline.js";
 import { areUnknown, countWords, empty, figure, panel, podBlock, serviceState } from "./words.js";
 
@@ -17,14 +17,17 @@ export function services(state) {
       empty("No service is deployed.", "Start some with: pilotlight up examples/*/service.yaml"),
     );
   }
+  const hasPrices = state.snapshot?.run.cardPrices !== undefined;
   const head = [
     "Service",
     "State",
     "Pods",
+    "Requests",
     "Running",
     "Waiting",
     "Errors",
     "Ready / wanted",
+    ...(hasPrices ? ["Cost now"] : []),
     "Last 2 min",
   ];
   return panel(
@@ -65,6 +68,7 @@ function row(service, state) {
       pods(service),
       service.problem !== "" && h("span", { class: "problem" }, service.problem),
     ),
+    cell("Requests", arriving(revisions)),
     cell(
       "Running",
       h("span", { class: "number" }, figure(sumLoad(revisions, (load) => load.running))),
@@ -75,12 +79,31 @@ function row(service, state) {
     ),
     cell("Errors", errors(revisions)),
     cell("Ready", h("span", { class: "number" }, `${figure(ready)} / ${wanted}`)),
+    ...cost(service, state),
     h(
       "td",
       { class: "spark-cell" },
       series === undefined ? "" : sparkline(series, state.snapshot?.at ?? 0),
     ),
   );
+}
+
+/** @param {readonly import("../types.ts").RevisionView[]} revisions */
+function arriving(revisions) {
+  const perSecond = sumLoad(revisions, (load) => load.arrivalRate);
+  const title = "Requests that arrive at present";
+  return h("span", { class: "number", title }, perSecond === null ? "–" : rate(perSecond));
+}
+
+/**
+ * @param {import("../types.ts").ServiceView} service
+ * @param {import("../types.ts").PageState} state
+ */
+function cost({ revisions }, { snapshot }) {
+  const perHour = snapshot === null ? null : costPerHour(revisions, snapshot.run);
+  if (perHour === null) return [];
+  const text = areUnknown(revisions) ? "–" : `${perHour.toFixed(2)}/h`;
+  return [cell("Cost now", h("span", { class: "number" }, text))];
 }
 
 /** @param {readonly import("../types.ts").RevisionView[]} revisions of the last minute */

@@ -1,7 +1,7 @@
 /** The five figures that answer "is all well?" at a glance. */
 import { h } from "../lib/dom.js";
 import { duration, median, plural, rate } from "../lib/format.js";
-import { sumLoad } from "../lib/state.js";
+import { costPerHour, sumLoad } from "../lib/state.js";
 import { areUnknown, figure } from "./words.js";
 
 /** @typedef {import("../types.ts").RevisionView} RevisionView */
@@ -42,17 +42,15 @@ function waitingTile(revisions) {
  * @param {readonly RevisionView[]} revisions
  * @param {import("../types.ts").Snapshot["run"]} run
  */
-function costTile(revisions, { cardPrices }) {
+function costTile(revisions, run) {
   const pods = revisions.reduce((sum, { targetCount }) => sum + targetCount, 0);
   const idle = revisions
     .flatMap(({ targets }) => targets)
     .filter(({ state, inFlight }) => state === "ready" && inFlight === 0).length;
   if (areUnknown(revisions)) return tile("Cost now", figure(null), "not known now");
   const note = pods === 0 ? "nothing runs" : `${plural(pods, "card")}, ${idle} idle`;
-  if (cardPrices === undefined) return tile("Cards now", pods, pods === 0 ? note : `${idle} idle`);
-  const perHour = revisions
-    .flatMap(({ targets }) => targets)
-    .reduce((sum, { card }) => sum + (cardPrices[card] ?? cardPrices["*"] ?? 0), 0);
+  const perHour = costPerHour(revisions, run);
+  if (perHour === null) return tile("Cards now", pods, pods === 0 ? note : `${idle} idle`);
   return tile("Cost now", `${perHour.toFixed(2)}/h`, note);
 }
 

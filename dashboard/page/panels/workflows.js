@@ -74,7 +74,7 @@ function line(row, scaleMs, nowAt) {
         "span",
         { class: "sum" },
         ms(row.tookMs),
-        h("span", { class: `soft ${TONES[row.state]}` }, SAYS[row.state]),
+        h("span", { class: `soft ${TONES[row.state]}` }, outcome(row)),
       ),
     ),
     h("p", { class: "hint" }, sentence(row)),
@@ -89,6 +89,15 @@ function line(row, scaleMs, nowAt) {
       h("tbody", {}, ...row.stages.map((stage) => stageRow(stage, row, scaleMs))),
     ),
   );
+}
+
+/**
+ * Whether it is in time, and what its stages owe each other so far.
+ * @param {import("../../workflow-row.ts").WorkflowRow} row
+ */
+function outcome({ state, sloMs, debtMs }) {
+  if (sloMs === 0 || debtMs <= 0) return SAYS[state];
+  return `${SAYS[state]}, debt ${duration(debtMs)}`;
 }
 
 /** @param {import("../../workflow-row.ts").WorkflowRow} row @param {number} scaleMs */

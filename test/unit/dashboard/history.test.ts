@@ -40,7 +40,7 @@ const view = (running: number | null, key: RevisionKey = KEY): RevisionView => (
 });
 
 describe("history", () => {
-  it("keeps one row per sample in columns, pods that are not ready as one figure", () => {
+  it("keeps one row per sample in columns, pods that start apart from those that were ready", () => {
     const history = createHistory();
     history.add(10, [view(1)]);
     history.add(20, [view(2)]);
@@ -49,7 +49,8 @@ describe("history", () => {
       running: [1, 2],
       waiting: [3, 3],
       ready: [4, 4],
-      unready: [3, 3],
+      starting: [1, 1],
+      unready: [2, 2],
       desired: [2, 2],
     });
   });

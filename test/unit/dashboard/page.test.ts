@@ -134,7 +134,7 @@ describe("the page's state", () => {
         },
       ],
     });
-    const columns = { waiting: [0], ready: [1], unready: [0], desired: [1] };
+    const columns = { waiting: [0], ready: [1], starting: [0], unready: [0], desired: [1] };
     const series = { "a/b": { at: [5], running: [5], ...columns } };
     state.applyMessage(page, { kind: "history", data: { sampleEveryMs: 1_000, series } });
     for (const at of [5, 6, 6]) state.applyMessage(page, { kind: "snapshot", data: snapshot(at) });
