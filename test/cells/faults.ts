@@ -191,7 +191,12 @@ export const CELL_FAULTS: readonly CellFault[] = [
 ];
 
 /** As the world configures its service. */
-const PATIENT = { queueTimeoutMs: 40_000, activationTimeoutMs: 40_000, timeoutMs: 40_000 };
+const PATIENT = {
+  queueTimeoutMs: 40_000,
+  activationTimeoutMs: 40_000,
+  timeoutMs: 40_000,
+  queueDepth: 10_000,
+};
 
 /** A peer whose certificate another authority made: it must not come as far as a word. */
 async function forge(

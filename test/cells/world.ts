@@ -63,6 +63,8 @@ export class CellsWorld {
         queueTimeoutMs: PATIENCE_MS,
         activationTimeoutMs: PATIENCE_MS,
         timeoutMs: PATIENCE_MS,
+        // What a machine that runs other things cannot serve for a moment waits; it is no fault.
+        queueDepth: 10_000,
       },
     });
     const world = new CellsWorld(rig, servers);

@@ -42,6 +42,9 @@ export type Manner =
   | "dying"
   | "hang";
 
+/** As a sidecar keeps idle connections: far longer than an activator that stood still for a while. */
+const KEEP_ALIVE_MS = 90_000;
+
 const STATUS = { pod_full: 503, draining: 503, wrong_target: 421, container_exited: 502 } as const;
 
 export class StubPod {
@@ -75,7 +78,10 @@ export class StubPod {
     this.#options = options;
     this.uid = options.uid;
     this.address = options.address;
-    this.#server = createServer((incoming, answer) => void this.#serve(incoming, answer));
+    this.#server = createServer(
+      { keepAliveTimeout: KEEP_ALIVE_MS },
+      (incoming, answer) => void this.#serve(incoming, answer),
+    );
     this.#server.on("upgrade", (incoming, socket, head) => this.#upgrade(incoming, socket, head));
     this.#server.on("checkContinue", (incoming, answer) => {
       if (this.#refuse(incoming, answer)) return;
