@@ -47,7 +47,7 @@ function runStep(step, { node, env }) {
   return new Promise((resolve) => {
     const child = spawn(node, step.args, {
       cwd: step.cwd ?? (step.here ? process.cwd() : root),
-      env,
+      env: { ...env, ...step.env },
       stdio: "inherit",
     });
     // A terminal sends Ctrl-C to the whole group: the child has it already, so only wait. A signal

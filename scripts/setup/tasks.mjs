@@ -49,7 +49,14 @@ export const TASKS = {
   /** The waits of the field reports at their full length: half an hour. */
   "test:long": {
     needsStore: true,
-    steps: (args) => [{ args: ["test/protocols/main.ts", "--long", ...args] }],
+    steps: (args) => [
+      { args: ["test/protocols/main.ts", "--long", ...args] },
+      {
+        title: "A minute's stream from another cell",
+        args: ["scripts/run-tests.ts", "test/integration/cells/long-stream.test.ts"],
+        env: { PILOTLIGHT_STREAM_S: "60" },
+      },
+    ],
   },
   /** A real Kubernetes with a real Knative on this machine; root, and ten minutes the first time. */
   "cluster:up": cluster("up"),

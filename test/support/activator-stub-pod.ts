@@ -43,7 +43,7 @@ export type Manner =
   | "hang";
 
 /** As a sidecar keeps idle connections: far longer than an activator that stood still for a while. */
-const KEEP_ALIVE_MS = 90_000;
+const KEEP_ALIVE_MS = 120_000;
 
 const STATUS = { pod_full: 503, draining: 503, wrong_target: 421, container_exited: 502 } as const;
 
