@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { descendantsOf, killSeen } from "./descendants.ts";
 import type { LogFile } from "./log-file.ts";
 import { signalGroup } from "./process-groups.ts";
 import type { Watchdog } from "./watchdog.ts";
@@ -76,6 +77,8 @@ export function startChild(spec: ChildSpec, watchdog: Watchdog): Child {
     signal: (signal) => void (running && signalGroup(pid, signal)),
     stop: async (graceMs) => {
       stopping = true;
+      // Now, since they are nobody's children as soon as it has ended.
+      const family = running ? descendantsOf(pid) : [];
       const deadline = performance.now() + graceMs;
       if (running) signalGroup(pid, "SIGTERM");
       const timer = setTimeout(() => void signalGroup(pid, "SIGKILL"), graceMs);
@@ -83,6 +86,7 @@ export function startChild(spec: ChildSpec, watchdog: Watchdog): Child {
       while (signalGroup(pid, 0) && performance.now() < deadline) await sleep(GROUP_CHECK_MS);
       clearTimeout(timer);
       bury();
+      killSeen(family);
       return exit;
     },
   };

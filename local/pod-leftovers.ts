@@ -2,7 +2,8 @@
  * What a container leaves behind in a session of its own (`setsid`), where no signal to its group
  * finds it. Each life of a container has a mark in its environment, which its children inherit; at
  * the end of the life every process that still bears it is killed, as an engine would. A child that
- * empties its environment escapes; nothing short of a container engine holds that one.
+ * empties its environment is found by its parent (descendants.ts), unless that ended before or crashed
+ * with the child in a session of its own; nothing short of a container engine holds that one.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";

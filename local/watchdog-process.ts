@@ -6,6 +6,7 @@
  */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { descendantsOf, killSeen } from "./descendants.ts";
 import { killMarked, runMark } from "./pod-leftovers.ts";
 import { signalGroup } from "./process-groups.ts";
 import { removeRunFolder } from "./run-folder.ts";
@@ -28,8 +29,11 @@ lines.on("close", () => {
 
 function end(what: string): void {
   const [engine = "", name] = what.split(" ");
-  if (name === undefined) signalGroup(Number(what), "SIGKILL");
-  else spawn(engine, ["rm", "--force", name], { detached: true, stdio: "ignore" }).unref();
+  if (name === undefined) {
+    const family = descendantsOf(Number(what));
+    signalGroup(Number(what), "SIGKILL");
+    killSeen(family);
+  } else spawn(engine, ["rm", "--force", name], { detached: true, stdio: "ignore" }).unref();
 }
 
 async function clearAway(): Promise<void> {

@@ -144,6 +144,19 @@ describe("a pod", () => {
     await eventually(() => !isAlive(other), { what: "the child of a pod is gone" });
   });
 
+  it("takes a child along that has neither its group nor its environment", async () => {
+    await using bench = await startPodBench();
+    const key = bench.define("daemons");
+    await bench.scale(key, 1);
+    await eventually(() => bench.summaries()[0]?.phase === "ready", READY_MS);
+    const [pod] = bench.summaries();
+    if (pod === undefined) throw new Error("a pod is needed");
+    const child = Number((await call(pod, "/leave-behind?bare")).body);
+    expect(isAlive(child)).toBe(true);
+    await bench.pods.stop(0);
+    await eventually(() => !isAlive(child), { ...READY_MS, what: "the child of a pod is gone" });
+  });
+
   it("starts after a rehearsal that left nothing", async () => {
     await using bench = await startPodBench();
     const before = readdirSync(tmpdir()).filter((name) => name.includes("warm-up"));
