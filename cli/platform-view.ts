@@ -1,10 +1,12 @@
 /** What commands look at, be it on this machine or a cluster; the choice is made once, here. */
 import type { ClusterPod } from "../autoscaler/kubernetes/cluster-services.ts";
+import type { CellsPage } from "../common/contracts/cells-page.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { RevisionKnowledge } from "../common/hexgen/knowledge.ts";
 import type { DecisionRecord } from "../local/decision-words.ts";
 import type { RevisionSummary, ServiceSummary, Snapshot } from "../local/platform-types.ts";
 import { openRunReader } from "../local/run-reader.ts";
+import { readCells } from "./cells/read-cells.ts";
 import { wantsCluster } from "./cluster/cluster-option.ts";
 import type { CommandContext } from "./command.ts";
 import { readSnapshot } from "./control-client.ts";
@@ -37,6 +39,8 @@ export interface PlatformView {
   /** What the dashboard shows at this moment. */
   snapshot(): Promise<Snapshot>;
   records(key: RevisionKey): Promise<RevisionRecords>;
+  /** What is known of other cells; null or absent where there is one cell only. */
+  cells?(): Promise<CellsPage | null>;
   close(): Promise<void>;
 }
 
@@ -73,6 +77,7 @@ async function openLocal(context: CommandContext): Promise<PlatformView> {
         await reader.close();
       }
     },
+    cells: () => readCells(platform.run),
     close: () => Promise.resolve(),
   };
 }

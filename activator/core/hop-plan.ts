@@ -5,7 +5,21 @@
  *   ready=-1200, began=-90000, budget=400000, rest=200000[, deadline=800000]
  *   objective=500000, rest=200000
  */
-import type { CallPlan, OwnObjective } from "../../store/types.ts";
+
+/** As the store's `CallPlan`: instants of this cell in us. */
+interface CallPlan {
+  readonly readyAt: number;
+  readonly budgetUs: number;
+  readonly deadlineAt: number;
+  readonly restUs: number;
+  readonly workflowArrivedAt: number;
+}
+
+/** As the store's `OwnObjective`. */
+interface OwnObjective {
+  readonly sloUs: number;
+  readonly restUs: number;
+}
 
 const NUMBER = String.raw`-?\d{1,16}`;
 const OF_WORKFLOW = new RegExp(

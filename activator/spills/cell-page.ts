@@ -1,40 +1,13 @@
 /** What an activator shows of the other cells: metrics, and a page for the dashboard and people. */
 import { explainChoice } from "../../cells/core/choose-cell.ts";
-import type { ServiceDigest } from "../../cells/core/digest.ts";
+import type { CellsPage } from "../../common/contracts/cells-page.ts";
 import type { ActivatorCells } from "../cells.ts";
 import type { CellRoutes } from "../routes/admin.ts";
 
-export interface CellView {
-  readonly name: string;
-  readonly region: string;
-  readonly isHere: boolean;
-  /** Heard of within the time in which a cell is believed. */
-  readonly isFresh: boolean;
-  readonly ageMs: number | null;
-  readonly roundTripMs: number | null;
-  readonly services: readonly ServiceDigest[];
-}
+/** Of the log: more than a screen holds. */
+const MOST_CHOICES = 50;
 
-export interface CellsView {
-  readonly own: string;
-  readonly faults: readonly string[];
-  readonly cells: readonly CellView[];
-  readonly choices: readonly {
-    readonly at: number;
-    readonly service: string;
-    readonly cell: string | null;
-    readonly expects: string;
-    readonly words: string;
-  }[];
-  readonly spills: readonly {
-    readonly cell: string;
-    readonly spill: string;
-    readonly outcome: string;
-    readonly count: number;
-  }[];
-}
-
-export function viewCells({ node, desk }: ActivatorCells): CellsView {
+export function viewCells({ node, desk }: ActivatorCells): CellsPage {
   const { directory, snapshot, own } = node;
   const health = new Map(snapshot.health(performance.now()).map((one) => [one.cell, one]));
   const services = [...own.all()];
@@ -56,12 +29,13 @@ export function viewCells({ node, desk }: ActivatorCells): CellsView {
         services: snapshot.digestsOf(name),
       };
     }),
-    choices: desk.log.all().map(({ at, service, choice }) => ({
+    choices: desk.log.latest(MOST_CHOICES).map(({ at, service, choice }) => ({
       at,
       service,
       cell: choice.cell,
       expects: choice.expects,
       words: explainChoice(choice),
+      verdicts: choice.verdicts,
     })),
     spills: desk.counters.all(),
   };

@@ -30,7 +30,7 @@ export class ChoiceLog {
   }
 
   /** Oldest first. */
-  all(): readonly ChoiceRecord[] {
-    return this.#records;
+  latest(most: number): readonly ChoiceRecord[] {
+    return this.#records.slice(-most);
   }
 }

@@ -1,37 +1,13 @@
 /** `pilotlight cells [forget NAME]`: the cells as one of them sees them, and a cell declared lost. */
 import { createInterface } from "node:readline/promises";
+import type { CellsPage } from "../../common/contracts/cells-page.ts";
+import { CELLS_PATH } from "../../common/contracts/cells-page.ts";
 import { PlatformError } from "../../common/errors.ts";
+import { activatorOf, readCells } from "../cells/read-cells.ts";
 import { EXIT, RUN_FOLDER_OPTION } from "../command.ts";
 import type { Command, CommandContext, ExitCode } from "../command.ts";
 import { findPlatform } from "../run-client.ts";
 import { formatColumns, formatDuration } from "../table.ts";
-
-/** As an activator's `/v1/cells` says it. */
-interface CellsPage {
-  readonly own: string;
-  readonly faults: readonly string[];
-  readonly cells: readonly {
-    readonly name: string;
-    readonly region: string;
-    readonly isHere: boolean;
-    readonly isFresh: boolean;
-    readonly roundTripMs: number | null;
-    readonly services: readonly {
-      readonly service: string;
-      readonly warm: number;
-      readonly starting: number;
-      readonly waiting: number;
-      readonly pods: number;
-      readonly share: number;
-      readonly price: number;
-    }[];
-  }[];
-  readonly choices: readonly {
-    readonly at: number;
-    readonly service: string;
-    readonly words: string;
-  }[];
-}
 
 export const cells: Command = {
   name: "cells",
@@ -120,8 +96,9 @@ async function forget(context: CommandContext, name: string): Promise<ExitCode> 
     out.note("Nothing was changed.");
     return EXIT.failure;
   }
-  const activator = await activatorOf(context);
-  const response = await fetch(`http://${activator}/v1/cells/${name}/forget`, { method: "POST" });
+  const activator = activatorOf((await findPlatform(context)).run);
+  const path = `${CELLS_PATH}/${name}/forget`;
+  const response = await fetch(`http://${activator}${path}`, { method: "POST" });
   if (!response.ok) {
     throw new PlatformError("ERR_INTERNAL", `The activator answered ${response.status}.`);
   }
@@ -142,19 +119,7 @@ async function isConfirmed(name: string): Promise<boolean> {
 }
 
 async function fetchPage(context: CommandContext): Promise<CellsPage> {
-  const response = await fetch(`http://${await activatorOf(context)}/v1/cells`);
-  if (response.status === 404) {
-    throw new PlatformError("ERR_USAGE", "This platform has one cell only; see up --cells.");
-  }
-  // As `viewCells` of the activator makes it.
-  return (await response.json()) as CellsPage;
-}
-
-async function activatorOf(context: CommandContext): Promise<string> {
-  const { run } = await findPlatform(context);
-  const push = run.activators[0]?.push;
-  if (push === undefined) {
-    throw new PlatformError("ERR_NOT_RUNNING", "No activator of this run is up at the moment.");
-  }
-  return push;
+  const page = await readCells((await findPlatform(context)).run);
+  if (page !== null) return page;
+  throw new PlatformError("ERR_USAGE", "This platform has one cell only; see up --cells.");
 }
