@@ -62,7 +62,7 @@ export class ScalingRig {
     await this.handle.ready();
     const { onEvent = () => undefined } = this.#options;
     this.#autoscaler = createAutoscaler({
-      events: { emit: onEvent, dropped: 0, stop: () => Promise.resolve() },
+      events: { emit: onEvent },
       store: this.handle.store,
       subscriber: this.handle.subscriber,
       objects: this.world.objects,
