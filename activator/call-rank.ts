@@ -4,6 +4,8 @@
  */
 import type { CarriedRank } from "./core/hop.ts";
 import { NO_RANK } from "./core/hop.ts";
+import type { NamedSession } from "./core/session.ts";
+import { sessionOf } from "./core/session.ts";
 import type { RequestTimer } from "./core/request-timer.ts";
 import type { CallDetails, Lease } from "../store/types.ts";
 import type { CallArrival, CallDesk } from "./call-desk.ts";
@@ -12,6 +14,7 @@ import type { RankedCall } from "./ranked-call.ts";
 export class CallRank {
   readonly #desk: CallDesk | null;
   #ranked: RankedCall | undefined;
+  #session: NamedSession | undefined;
   #isOver = false;
 
   constructor(desk: CallDesk | null) {
@@ -19,6 +22,7 @@ export class CallRank {
   }
 
   prepare(arrival: CallArrival): null | Promise<null> {
+    this.#session = sessionOf(arrival.config, arrival.caller);
     const preparing = this.#ranked === undefined ? this.#desk?.prepare(arrival) : null;
     if (preparing === undefined || preparing === null) return null;
     return preparing.then((ranked) => {
@@ -30,7 +34,13 @@ export class CallRank {
   }
 
   get details(): CallDetails | undefined {
-    return this.#ranked?.details;
+    const details = this.#ranked?.details;
+    return this.#session === undefined ? details : { ...details, session: this.#session };
+  }
+
+  /** Its pod stands in this cell. */
+  get staysHere(): boolean {
+    return this.#session?.affinity === "strict";
   }
 
   carried(): CarriedRank {

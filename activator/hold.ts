@@ -4,7 +4,7 @@
  * as the fallback for a lost one. Nothing polls for slots.
  */
 import type { Assignment } from "../common/contracts/channels.ts";
-import type { AcquireResult, Lease } from "../store/types.ts";
+import type { AcquireResult, AskResult, Lease } from "../store/types.ts";
 import { askForSlot } from "./ask-for-slot.ts";
 import type { HoldOptions } from "./ask-for-slot.ts";
 import { timeoutReason } from "./core/deadlines.ts";
@@ -92,7 +92,7 @@ export class Hold {
   /** Another cell may serve a waiting request sooner: its place here is given up for that one. */
   reconsider(ticket: Ticket): void {
     if (ticket.leaving || ticket.state !== "waiting") return;
-    if (ticket.holder.prefersElsewhere?.() !== true) return;
+    if (!ticket.prefersElsewhere()) return;
     const { entry } = ticket;
     if (this.#options.degraded.has(entry)) this.#refuse(ticket, "elsewhere");
     else this.#giveUp(ticket, "elsewhere");
@@ -115,7 +115,7 @@ export class Hold {
   #send(ticket: Ticket): void {
     if (!ticket.admitted) return this.#admit(ticket);
     if (this.#options.degraded.has(ticket.entry)) return this.#sendLocally(ticket);
-    const look = ticket.holder.looksElsewhere?.();
+    const look = ticket.looksElsewhere();
     ticket.state = "asking";
     // Behind the return to whoever asked: the request may come back at once.
     if (look === "now") return queueMicrotask(() => this.#refuse(ticket, "elsewhere"));
@@ -160,7 +160,7 @@ export class Hold {
   }
 
   #full(ticket: Ticket, retryAfterMs: number): void {
-    const leaves = ticket.holder.prefersElsewhere?.() === true;
+    const leaves = ticket.prefersElsewhere();
     this.#refuse(ticket, leaves ? "elsewhere" : { reason: "queue_full", retryAfterMs });
   }
 
@@ -186,6 +186,8 @@ export class Hold {
         return this.#full(ticket, result.retryAfterMs);
       case "deadline-unreachable":
         return this.#refuse(ticket, { reason: "deadline_unreachable" });
+      case "session-lost":
+        return this.#refuse(ticket, { reason: "session_lost" });
       case "no-slot":
         return this.#noSlot(ticket);
       case "unknown-revision":
@@ -196,7 +198,7 @@ export class Hold {
 
   #noSlot(ticket: Ticket): void {
     if (ticket.onlyFree) return this.#refuse(ticket, { reason: "spill_refused" });
-    const leaves = ticket.looksFirst && ticket.holder.prefersElsewhere?.() === true;
+    const leaves = ticket.looksFirst && ticket.prefersElsewhere();
     if (leaves) return this.#refuse(ticket, "elsewhere");
     ticket.exclude = [];
     ticket.looksFirst = false;
@@ -284,7 +286,7 @@ export class Hold {
     );
   }
 
-  #answered(ticket: Ticket, result: AcquireResult | { readonly kind: "gone" }): void {
+  #answered(ticket: Ticket, result: AskResult): void {
     if (ticket.state !== "waiting" || ticket.leaving) return;
     switch (result.kind) {
       case "leased":
@@ -294,10 +296,8 @@ export class Hold {
       case "gone":
       case "unknown-revision":
         return this.#send(ticket);
-      case "no-slot":
-      case "queue-full":
-      case "deadline-unreachable":
-        return undefined;
+      case "session-lost":
+        return this.#giveUp(ticket, { reason: "session_lost" });
     }
   }
 

@@ -21,6 +21,8 @@ export type Refusal =
   | { readonly reason: "queue_timeout" | "activation_timeout" | "store_unavailable" }
   /** It asked not to be served too late. */
   | { readonly reason: "deadline_unreachable" }
+  /** Strict affinity, and the pod of its session is gone. */
+  | { readonly reason: "session_lost" }
   /** Its service was removed while it waited for the revision to become known. */
   | { readonly reason: "no_such_service" }
   | { readonly reason: "spill_refused" }
@@ -58,6 +60,8 @@ export interface TicketRank {
   readonly details: CallDetails | undefined;
   /** After that time in the store it wants to be refused, since its answer would come too late. */
   rejectAfterMs(arrivedAtUs: number): number;
+  /** Its pod stands in this cell: no other one is any use to it. */
+  readonly staysHere?: boolean;
 }
 
 export interface HoldRequest {
@@ -107,6 +111,18 @@ export class Ticket {
 
   get isOpen(): boolean {
     return this.state !== "granted" && this.state !== "abandoned";
+  }
+
+  looksElsewhere(): Look {
+    return this.#staysHere() ? "while" : (this.holder.looksElsewhere?.() ?? "while");
+  }
+
+  prefersElsewhere(): boolean {
+    return !this.#staysHere() && this.holder.prefersElsewhere?.() === true;
+  }
+
+  #staysHere(): boolean {
+    return this.holder.rank?.staysHere === true;
   }
 
   constructor(options: {

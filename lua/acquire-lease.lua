@@ -16,7 +16,7 @@
 -- The last five may be left out together: a plain first attempt that may wait and excludes nothing.
 -- Reply: leased uid address arrivedAt grantedAt | ranked, the same, class key work
 --   | waiting arrivedAt readyTargets waiting | no-slot | queue-full retryAfterMs
---   | deadline-unreachable | unknown-revision
+--   | deadline-unreachable | session-lost | unknown-revision
 -- Cost: O(log n) for n targets or tickets, times excluded targets; O(profiles) for `speed-aware`
 -- Caller: activator, once per request and reroute
 local id, holder, random, arrived_at, may_wait, exclude, details, now = unpack(ARGV)

@@ -55,6 +55,7 @@ export interface CallDetails {
   readonly warm?: readonly WarmTargets[];
   /** Tokens of the prompt: a target that reports less free KV room is passed over (`speed-aware`). */
   readonly promptTokens?: number;
+  readonly session?: CallSession;
   /** True: refuse with `deadline-unreachable` when the deadline cannot be met at twice the expected speed. */
   readonly rejectLate?: boolean;
 }
@@ -72,6 +73,13 @@ export interface BatchWeights {
   readonly soloUs: number;
   readonly logEngineUs: number;
   readonly meanLogSpeed: number;
+}
+
+/** A session whose calls belong on one target: the one that the last of them was given. */
+export interface CallSession {
+  readonly id: string;
+  /** `soft`: while that has a free slot. `strict`: on no other, and `session-lost` once it is gone. */
+  readonly affinity: "soft" | "strict";
 }
 
 /** A tenant whose calls wait; while several wait, each gets service in proportion to its weight. */
@@ -137,8 +145,18 @@ export type AcquireResult =
   | { readonly kind: "queue-full"; readonly retryAfterMs: number }
   /** Only with `rejectLate`: even at twice the expected speed the deadline would pass. */
   | { readonly kind: "deadline-unreachable" }
+  /** Only with a session under strict affinity: the target that served it is gone. */
+  | { readonly kind: "session-lost" }
   /** The store has no configuration of this revision (yet, or any more). */
   | { readonly kind: "unknown-revision" };
+
+/** What became of a request that waited. */
+export type AskResult =
+  | Extract<
+      AcquireResult,
+      { readonly kind: "leased" | "waiting" | "session-lost" | "unknown-revision" }
+    >
+  | { readonly kind: "gone" };
 
 export type ReleaseOutcome = "done" | "error" | "cancelled" | "timeout" | "moved" | "not-delivered";
 
@@ -243,10 +261,7 @@ export interface RoutingStore {
   /** The caller of a waiting request left, or its time is over. True: it was waiting. False: it was assigned meanwhile; the lease must be released. */
   cancelTicket(revision: RevisionKey, leaseId: string): Promise<boolean>;
   /** What became of a request whose assignment may have been lost. */
-  askTicket(
-    revision: RevisionKey,
-    leaseId: string,
-  ): Promise<AcquireResult | { readonly kind: "gone" }>;
+  askTicket(revision: RevisionKey, leaseId: string): Promise<AskResult>;
   reportReadiness(report: PushReport, context: ReportContext): Promise<ReportResult>;
   /** At most 64 per call; the store facade cuts larger batches. Answers the uids that must push their whole state. */
   reportHeartbeats(revision: RevisionKey, beats: readonly Heartbeat[]): Promise<readonly string[]>;

@@ -17,6 +17,7 @@ import {
   ORIGINAL_HOST_HEADER,
   REJECT_LATE_HEADER,
   REQUEST_ID_HEADER,
+  SESSION_HEADER,
 } from "../../common/contracts/headers.ts";
 import {
   RANK_HEADERS,
@@ -48,6 +49,7 @@ export interface CallerHeaders {
   /** Of the request; believed only where a trusted gateway sent it. */
   tenant: string;
   rejectLate: string;
+  session: string;
   prefer: string;
   webhookSecret: string;
   webhookFormat: string;
@@ -73,6 +75,7 @@ const FIELDS = new HeaderNames<keyof CallerHeaders>([
   [TENANT_ID_HEADER, "tenant"],
   ...TENANT_ALIAS_HEADERS.map((name) => [name, "tenant"] as const),
   [REJECT_LATE_HEADER, "rejectLate"],
+  [SESSION_HEADER, "session"],
   [PREFER_HEADER, "prefer"],
   [WEBHOOK_SECRET_HEADER, "webhookSecret"],
   [WEBHOOK_FORMAT_HEADER, "webhookFormat"],
@@ -99,6 +102,7 @@ export function readCallerHeaders(headers: readonly string[]): CallerHeaders {
     ranked: "",
     tenant: "",
     rejectLate: "",
+    session: "",
     prefer: "",
     webhookSecret: "",
     webhookFormat: "",

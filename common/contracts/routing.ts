@@ -83,6 +83,8 @@ export interface RevisionConfig {
   readonly starvationLimitMs: number;
   /** Requests a sidecar may hold beyond those running; 0 = none. */
   readonly localQueue: number;
+  /** Whether requests of one session belong on one pod; absent: not. */
+  readonly sessionAffinity?: "soft" | "strict";
   /** Absent: `late`. */
   readonly binding?: Binding;
   /** Weight of speed against balance in `speed-aware`, 0 to 1; absent: 0.3. */

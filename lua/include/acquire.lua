@@ -18,11 +18,23 @@ local function lease_target(ctx, request, uid)
     return reply_request(ctx, read_request(ctx, request.id))
   end
   count_lease(ctx, request.id, lease, target, work, details and details.tokens)
+  if details and details.session then bind_session(ctx, details.session, uid) end
   if not request.known_arrival then ctx[ARRIVALS] = ctx[ARRIVALS] + 1 end
   if ctx[POLICY] == ROUND_ROBIN then ctx[CURSOR] = target[ADMISSION] end
   write_target(ctx, uid, target)
   commit(ctx, 'acquire', uid, request.id, target)
   return reply_lease(lease, target)
+end
+
+-- The target that the session or the policy names; nil, and `false` when its session is lost.
+local function choose_for(ctx, request)
+  local exclude, details = exclude_set(request.exclude), request.call
+  if details and details.session then
+    local home, bound = session_choice(ctx, details, exclude)
+    details.bound = bound
+    if home or bound ~= nil then return home, bound end
+  end
+  return choose_target(ctx, request.random, exclude, details)
 end
 
 -- Takes one slot on the target that the policy names, or a place in the queue.
@@ -36,9 +48,10 @@ local function acquire(ctx, request)
     local is_refused = details.rejects and is_lost(ctx, details.deadline, details.rest)
     if is_refused and not read_request(ctx, request.id) then return { 'deadline-unreachable' } end
   end
-  local uid = choose_target(ctx, request.random, exclude_set(request.exclude), request.call)
+  local uid, bound = choose_for(ctx, request)
   if uid and not ctx[REQUEST_CACHE][request.id] then return lease_target(ctx, request, uid) end
   local known = read_request(ctx, request.id)
   if known then return reply_request(ctx, known) end
+  if bound == false then return { 'session-lost' } end
   return request.may_wait and enqueue(ctx, request) or { 'no-slot' }
 end

@@ -1,10 +1,11 @@
 --- @include "layout"
 --- @include "work-of"
 --- @include "warm-of"
+--- @include "session-target"
 --- @include "order-key"
 -- What a request says of itself beyond its arrival, from one text: plan, level (-8 to 7), tenant, its
 -- weight, tokens of the prompt, 1 to refuse a lost one, and name and us of each profile, with the warm
--- targets behind them; \2 between the parts, \1 behind each name and number. A plan is `readyAt budget deadlineAt rest workflowArrivedAt`
+-- targets and a session behind them; \2 between the parts, \1 behind each name and number. A plan is `readyAt budget deadlineAt rest workflowArrivedAt`
 -- or, for a call on its own, `objective rest`, in us. A call without a plan is a workflow of its own,
 -- which begins with it and, without an objective, has no deadline.
 local function parse_call(text, arrived_at)
@@ -17,8 +18,9 @@ local function parse_call(text, arrived_at)
     ready, began, budget, rest = arrived_at, arrived_at, slo, own_rest or 0
     deadline = slo > 0 and arrived_at + slo or 0
   end
+  local affinity, session = session_of(works)
   return {
-    ready = tonumber(ready), budget = tonumber(budget), deadline = tonumber(deadline),
+    affinity = affinity, session = session, ready = tonumber(ready), budget = tonumber(budget), deadline = tonumber(deadline),
     rest = tonumber(rest), began = tonumber(began), level = 7 - tonumber(level), tenant = tenant,
     weight = tonumber(weight), tokens = tonumber(tokens), rejects = reject == '1', text = works,
     works = parse_works(works), warm = parse_warm(works),

@@ -7,13 +7,21 @@
 --- @include "retry-after"
 --- @include "tenants"
 -- Puts a ticket where it belongs: by arrival alone in a plain queue, else by its rank too. The first
--- call of a tenant, or of a level, ranks the whole queue.
+-- call of a tenant, or of a level, ranks the whole queue, and so does the first that waits for one
+-- target, which stands in a line of that.
 local function place_ticket(ctx, id, ticket, details)
   if details then keep_details(ticket, details) end
-  local names_rank = details and (details.tenant ~= '' or details.level ~= 7)
+  local bound = details and details.bound
+  local names_rank = details and (bound or details.tenant ~= '' or details.level ~= 7)
   if names_rank and not ctx[IS_RANKED] then
     begin_rekey(ctx)
     rekey_tickets(ctx)
+  end
+  if bound then
+    ticket[WORKS] = ticket[WORKS] .. '\4' .. bound
+    add_request(ctx, id, ticket[HOLDER], ticket)
+    call('ZADD', ctx[KEY_LIST][QUEUE], 0, age_member(id, ticket))
+    return
   end
   if ctx[IS_RANKED] then
     rank_ticket(ctx, ticket)

@@ -3,6 +3,7 @@
 --- @include "demote-tickets"
 --- @include "serve-range"
 --- @include "serve-class"
+--- @include "serve-bound"
 -- Prefix of the lost calls when their reserved turn has come; those of a tenant never pass a call of
 -- another one that can still be met.
 local function lost_turn(ctx)
@@ -22,10 +23,11 @@ end
 local function serve_next(ctx, uid, target, unfit)
   if not ctx[IS_RANKED] then return serve_range(ctx, uid, target, 'a', unfit) end
   demote_tickets(ctx)
-  if serve_starved(ctx, uid, target, unfit) then return true end
+  if serve_bound(ctx, uid, target, unfit) or serve_starved(ctx, uid, target, unfit) then return true end
   local lost = lost_turn(ctx)
   return (lost and serve_range(ctx, uid, target, lost, unfit))
     or serve_class(ctx, uid, target, 0, unfit)
     or (ctx[ORDER] == URGENCY and serve_class(ctx, uid, target, 1, unfit))
     or (ctx.rekey and serve_range(ctx, uid, target, 'a', unfit))
+    or serve_bound(ctx, uid, target, unfit, true)
 end

@@ -1,9 +1,13 @@
 --- @include "layout"
--- Names in the queue, which is in order of names: `a` of every ticket, by arrival; `k` of a ranked
--- one, by class, tenant, level, key and arrival; `x` of one that will be lost, by the instant up to
+--- @include "session-target"
+-- Names in the queue, which is in order of names: `a` of every ticket, by arrival, but `b` and a uid of
+-- one that waits for one target; `k` of a ranked one, by class, tenant, level, key and arrival; `x` of one that will be lost, by the instant up to
 -- which it is not; `t` of a tenant, by its virtual time. Numbers are written so that they sort.
+local function bound_prefix(uid) return 'b' .. uid .. '\0' end
+
 local function age_member(id, ticket)
-  return 'a' .. pack_struct('>dI4', ticket[ARRIVED_AT], ticket[NUMBER]) .. id
+  local bound = bound_of(ticket)
+  return (bound and bound_prefix(bound) or 'a') .. pack_struct('>dI4', ticket[ARRIVED_AT], ticket[NUMBER]) .. id
 end
 
 local function ranked_member(id, ticket)

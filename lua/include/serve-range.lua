@@ -4,13 +4,13 @@
 -- Offers a slot to the members of a range of the queue in their order, until one takes it. `unfit`
 -- remembers those that may not use this target.
 local function serve_range(ctx, uid, target, prefix, unfit)
-  local id_of = string.sub(prefix, 1, 1) == 'k' and id_of_ranked or id_of_age
+  local is_ranked = string.sub(prefix, 1, 1) == 'k'
   for offset = 0, MOST_TICKETS do
     if ctx[BUDGET_LEFT] <= 0 then return false end
     local member = members_from(ctx, prefix, offset, 1)[1]
     if not member then return false end
     ctx[BUDGET_LEFT] = ctx[BUDGET_LEFT] - 1
-    local id = id_of(member)
+    local id = is_ranked and id_of_ranked(member) or string.sub(member, #prefix + 13)
     if not unfit[id] then
       if serve_ticket(ctx, uid, target, id) then return true end
       unfit[id] = true

@@ -17,7 +17,8 @@ local function note_admission(ctx, ticket, lease)
   charge_tenant(ctx, ticket[TENANT], lease[LEASE_WORK], ticket[WEIGHT])
 end
 
-local function fits(target, uid, ticket)
+local function fits(ctx, target, uid, ticket)
+  if ticket[WORKS] and is_elsewhere(ctx, uid, ticket) then return false end
   if ticket[EXCLUDE] ~= '' and exclude_set(ticket[EXCLUDE])[uid] then return false end
   local room = target[KV_FREE]
   return not room or room >= (ticket[TOKENS] or 0)
@@ -32,9 +33,11 @@ local function serve_ticket(ctx, uid, target, request_id)
     if ctx[EVENTS_ON] then record_event(ctx, 'ticket-lapsed', '', request_id) end
     return true
   end
-  if not fits(target, uid, ticket) then return false end
+  if not fits(ctx, target, uid, ticket) then return false end
   leave_queue(ctx, request_id, ticket)
   local lease = grant_lease(ctx, uid, target, request_id, ticket)
+  local _, session = session_of(ticket[WORKS])
+  if session then bind_session(ctx, session, uid) end
   if ticket[CLASS] and ctx[IS_RANKED] then note_admission(ctx, ticket, lease) end
   record_wait(ctx, ticket)
   announce(ctx, target, request_id, lease)

@@ -8,7 +8,7 @@
 --- @include "run-timer"
 -- The counts that steps carry along, taken anew in case a part of the state was lost.
 local function count_requests(ctx)
-  ctx[WAITING] = count_of_prefix(ctx, 'a')
+  ctx[WAITING] = count_of_prefix(ctx, 'a') + count_of_prefix(ctx, 'b')
   ctx[BUSY] = redis.call('HLEN', ctx[KEY_LIST][REQUESTS]) - ctx[WAITING]
 end
 

@@ -14,7 +14,7 @@ end
 -- Smallest work of a call over the profiles that have a ready target, over all when none has; 0 when
 -- nothing is known of it.
 local function least_work(ctx, text)
-  if (text or '') == '' then return 0 end
+  if not string.find(text or '', '\1', 1, true) then return 0 end
   local works, speed = parse_works(text), read_speed(ctx)
   local least, least_ready = math.huge, math.huge
   local fields = {}

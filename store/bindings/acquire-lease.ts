@@ -30,6 +30,8 @@ export function acquireArgs(request: AcquireRequest): PlainArgs | [...PlainArgs,
 /** Between the parts of a call, and behind each name and number of its estimates. */
 const PART = "\u0002";
 const ENTRY = "\u0001";
+/** Before the session, behind all else. */
+const SESSION = "\u0003";
 const SEPARATORS = /\p{Cc}/gu;
 
 /** A name from outside never reaches into the next field. */
@@ -40,16 +42,23 @@ const within = (value: number, from: number, to: number): string =>
 
 function encodeDetails(call: CallDetails): string {
   const { plan, priority = 0, tenant, promptTokens = 0, rejectLate = false } = call;
-  return [
-    plan === undefined ? "" : encodePlan(plan),
-    within(Math.trunc(priority), -8, 7),
-    plainName(tenant?.name ?? ""),
-    within(tenant?.weight ?? 1, 0.001, 1_000),
-    String(Math.max(0, Math.round(promptTokens))),
-    flag(rejectLate),
-    encodeWorks(call.workUs, call.weights),
-    ...(call.warm ?? []).map(encodeWarm),
-  ].join(PART);
+  return (
+    [
+      plan === undefined ? "" : encodePlan(plan),
+      within(Math.trunc(priority), -8, 7),
+      plainName(tenant?.name ?? ""),
+      within(tenant?.weight ?? 1, 0.001, 1_000),
+      String(Math.max(0, Math.round(promptTokens))),
+      flag(rejectLate),
+      encodeWorks(call.workUs, call.weights),
+      ...(call.warm ?? []).map(encodeWarm),
+    ].join(PART) + encodeSession(call.session)
+  );
+}
+
+function encodeSession(session: CallDetails["session"]): string {
+  if (session === undefined) return "";
+  return `${SESSION}${session.affinity === "strict" ? "t" : "s"}${plainName(session.id)}`;
 }
 
 function encodeWarm({ targetUids, workUs, weights }: WarmTargets): string {
@@ -99,6 +108,8 @@ export function decodeAcquire(reply: Reply, leaseId: string): AcquireResult {
       return { kind: "no-slot" };
     case "deadline-unreachable":
       return { kind: "deadline-unreachable" };
+    case "session-lost":
+      return { kind: "session-lost" };
     case "queue-full":
       return { kind: "queue-full", retryAfterMs: Math.max(1_000, reply.number(1)) };
     case "unknown-revision":
@@ -109,7 +120,10 @@ export function decodeAcquire(reply: Reply, leaseId: string): AcquireResult {
 }
 
 /** `leased`, `ranked` or `waiting`. */
-export function decodeRequest(reply: Reply, leaseId: string): AcquireResult {
+export function decodeRequest(
+  reply: Reply,
+  leaseId: string,
+): Extract<AcquireResult, { readonly kind: "leased" | "waiting" }> {
   if (reply.status === "leased") {
     const lease = {
       leaseId,

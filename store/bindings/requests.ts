@@ -1,6 +1,6 @@
 /** Bindings of the scripts that end, cancel, ask about and put back requests. */
 import { ROUTING_KEYS } from "../keys.ts";
-import type { AcquireRequest, AcquireResult, HeldPage, Lease } from "../types.ts";
+import type { AcquireRequest, AcquireResult, AskResult, HeldPage, Lease } from "../types.ts";
 import {
   ACQUIRE_REPLY_LENGTHS,
   acquireArgs,
@@ -82,13 +82,14 @@ export const cancelTicket: Binding<{ leaseId: string }, boolean> = {
   decode: (reply) => reply.status !== "leased",
 };
 
-export const askTicket: Binding<{ leaseId: string }, AcquireResult | { kind: "gone" }> = {
+export const askTicket: Binding<{ leaseId: string }, AskResult> = {
   script: "ask-ticket",
   keys: ROUTING_KEYS.slice(0, 7),
   args: ["leaseId", "now"],
   encode: ({ leaseId }, { now }) => [leaseId, now],
   decode: (reply, { leaseId }) => {
     if (reply.status === "gone") return { kind: "gone" };
+    if (reply.status === "session-lost") return { kind: "session-lost" };
     if (reply.status === "unknown-revision") return { kind: "unknown-revision" };
     return decodeRequest(reply, leaseId);
   },

@@ -56,6 +56,7 @@ export function toRevisionConfig(
     waitingFor: facts.waitingFor,
     startTimeMs: facts.startTimeMs,
     regions: settings.regions.join(","),
+    ...(settings.sessionAffinity === "none" ? {} : { sessionAffinity: settings.sessionAffinity }),
     ...(settings.async === "enabled"
       ? {
           async: {

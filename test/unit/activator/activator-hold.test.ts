@@ -8,7 +8,13 @@ import { RevisionEntry } from "../../../activator/revision-entry.ts";
 import type { Refusal, Ticket, TicketHolder } from "../../../activator/ticket.ts";
 import type { Assignment } from "../../../common/contracts/channels.ts";
 import { createLogger } from "../../../foundation/logger.ts";
-import type { AcquireRequest, AcquireResult, Lease, RoutingStore } from "../../../store/types.ts";
+import type {
+  AcquireRequest,
+  AcquireResult,
+  AskResult,
+  Lease,
+  RoutingStore,
+} from "../../../store/types.ts";
 import { revisionConfig } from "../../support/activator-bench.ts";
 
 interface Call<Request, Result> {
@@ -21,7 +27,7 @@ interface Call<Request, Result> {
 class HeldBackStore {
   readonly acquires: Call<AcquireRequest, AcquireResult>[] = [];
   readonly cancels: Call<string, boolean>[] = [];
-  readonly asks: Call<string, AcquireResult | { readonly kind: "gone" }>[] = [];
+  readonly asks: Call<string, AskResult>[] = [];
   readonly released: string[] = [];
 
   asStore(): RoutingStore {
@@ -113,8 +119,11 @@ const lease = (leaseId: string): Lease => ({
   arrivedAt: 7,
   grantedAt: 9,
 });
-const leased = (leaseId: string): AcquireResult => ({ kind: "leased", lease: lease(leaseId) });
-const waiting = (readyTargets: number): AcquireResult => ({
+const leased = (leaseId: string): Extract<AcquireResult, AskResult> => ({
+  kind: "leased",
+  lease: lease(leaseId),
+});
+const waiting = (readyTargets: number): Extract<AcquireResult, AskResult> => ({
   kind: "waiting",
   arrivedAt: 7,
   readyTargets,
