@@ -32,7 +32,8 @@ export async function showLive(
   write(ENTER);
   try {
     while (!stop.signal.aborted) {
-      write(frame(await page(), process.stdout.rows));
+      const { rows, columns } = process.stdout;
+      write(frame(await page(), rows, columns));
       await sleep(everyMs, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   } finally {
@@ -42,11 +43,24 @@ export async function showLive(
   }
 }
 
-/** No more lines than the screen has, or it would scroll; some terminals do not say how many. */
-export function frame(page: string, rows: number | undefined): string {
+/**
+ * No more lines than the screen has, or it would scroll, and none that is longer, or it would take
+ * two; some terminals do not say how large they are.
+ */
+export function frame(
+  page: string,
+  rows: number | undefined,
+  columns?: number,
+): string {
+  const width = columns === undefined || columns === 0 ? Infinity : columns;
   const room = rows === undefined || rows === 0 ? USUAL_ROWS : rows;
   const lines = [...page.split("\n"), "", "q quits"].slice(0, Math.max(1, room - 1));
-  return `${HOME}${lines.map((line) => `${line}${END_OF_LINE}\n`).join("")}${BELOW}`;
+  return `${HOME}${lines.map((line) => `${cut(line, width)}${END_OF_LINE}\n`).join("")}${BELOW}`;
+}
+
+/** What is cut off is said to be. */
+function cut(line: string, width: number): string {
+  return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}>`;
 }
 
 /** In raw mode Ctrl-C is a key like any other. */

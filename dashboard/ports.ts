@@ -5,6 +5,7 @@
 import type { Clock } from "../common/clock.ts";
 import type { ActivatorFigures } from "../common/contracts/activator-figures.ts";
 import type { RunRecord as AsyncRun, ServiceKey } from "../common/contracts/async-runs.ts";
+import type { CellsPage } from "../common/contracts/cells-page.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { RecentWorkflow } from "../store/knowledge.ts";
@@ -29,6 +30,8 @@ export interface DashboardParts {
   readonly runs?: (service: ServiceKey, most: number) => Promise<readonly AsyncRun[]>;
   /** Workflows that began last; absent: none are shown. */
   readonly workflows?: WorkflowReader;
+  /** The cells of the platform; null or absent where there is one only. */
+  readonly cells?: () => Promise<CellsPage | null>;
   /** All that is kept of the decisions about a revision, for `explain`; absent: nothing is told. */
   readonly records?: (key: RevisionKey) => Promise<object>;
   /** Text of `/metrics`, where the process that hosts the dashboard has figures of its own. */

@@ -2,6 +2,7 @@
  * Takes one snapshot: reads the store in bounded batches, asks the activators, and joins both with
  * what the scaler says. A slow or dead store makes a snapshot that says so, never an exception.
  */
+import type { CellsPage } from "../common/contracts/cells-page.ts";
 import type { ActivatorFigures } from "../common/contracts/activator-figures.ts";
 import { errorText } from "../common/errors.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
@@ -40,7 +41,7 @@ export async function takeSnapshot(
   past: Past = new Past(),
 ): Promise<TakenSnapshot> {
   const services = parts.services();
-  const [{ readings, store }, activators, figures, runs, workflows] = await Promise.all([
+  const [{ readings, store }, activators, figures, runs, workflows, cells] = await Promise.all([
     readStore(
       parts,
       services.flatMap((service) => service.revisions),
@@ -49,6 +50,7 @@ export async function takeSnapshot(
     readFigures(parts),
     readRuns(parts, services),
     readWorkflows(parts),
+    readCells(parts),
   ]);
   past.note(parts.clock.now(), figures, [...readings.values()]);
   const view = (revision: RevisionInfo): RevisionView => {
@@ -68,6 +70,7 @@ export async function takeSnapshot(
         return serviceView(service, service.revisions.map(view), runs.get(key));
       }),
       ...(workflows === undefined ? {} : { workflows }),
+      ...(cells === null ? {} : { cells }),
     },
     figures: new Map([...readings].map(([key, { figures }]) => [key, figures])),
   };
@@ -165,6 +168,16 @@ async function readWorkflows(parts: DashboardParts): Promise<readonly WorkflowRo
   } catch (error) {
     logger.warn("workflows could not be read", { error });
     return [];
+  }
+}
+
+async function readCells({ cells, logger }: DashboardParts): Promise<CellsPage | null> {
+  if (cells === undefined) return null;
+  try {
+    return await withTimeout(cells());
+  } catch (error) {
+    logger.warn("cells could not be read", { error });
+    return null;
   }
 }
 

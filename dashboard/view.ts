@@ -4,6 +4,7 @@
  */
 import type { ColdStartRecord } from "../common/contracts/channels.ts";
 import type { RevisionKey, TargetState, TargetView } from "../common/contracts/routing.ts";
+import type { CellsPage } from "../common/contracts/cells-page.ts";
 import type { RunRecord } from "../common/contracts/async-runs.ts";
 import type { RevisionKnowledge } from "../common/hexgen/knowledge.ts";
 import type { RevisionFigures } from "../store/types.ts";
@@ -34,6 +35,8 @@ export interface Snapshot {
   readonly services: readonly ServiceView[];
   /** Newest first; absent where nobody is asked. */
   readonly workflows?: readonly WorkflowRow[];
+  /** As one activator sees them; null or absent where there is one cell only. */
+  readonly cells?: CellsPage | null;
 }
 
 export interface StoreHealth {

@@ -20,6 +20,7 @@ import { formatColumns } from "../table.ts";
 
 const FIRST_ERROR_STATUS = 400;
 const ACCEPTED = 202;
+const ASYNC_CURE = "Runs need pilotlight.dev/async: enabled on the service.";
 
 export const invoke: Command = {
   name: "invoke",
@@ -72,6 +73,9 @@ export const invoke: Command = {
     const firstByteMs = performance.now() - startedAt;
     if (context.options.flag("async") && response.statusCode === ACCEPTED) {
       return printRun(context, response);
+    }
+    if (context.options.flag("async")) {
+      context.out.note(`No run was begun: ${name} answered by itself. ${ASYNC_CURE}`);
     }
     const body = await receive(context, response);
     const timings = {

@@ -3,6 +3,7 @@ import { h, morph } from "./lib/dom.js";
 import { startFeed } from "./lib/feed.js";
 import { applyMessage, initialState, parseRoute } from "./lib/state.js";
 import { applyTheme } from "./lib/theme.js";
+import { cells, cellsPage } from "./panels/cells.js";
 import { coldStarts } from "./panels/cold-starts.js";
 import { decisions } from "./panels/decisions.js";
 import { banners, header } from "./panels/header.js";
@@ -46,6 +47,7 @@ function content() {
       service.namespace === route.namespace && service.name === route.name;
     return servicePage(state, snapshot.services.find(isWanted), redraw);
   }
+  if (route.kind === "cells") return cellsPage(snapshot.cells);
   const revisions = snapshot.services.flatMap((service) => service.revisions);
   return [
     h("h1", { class: "visually-hidden", "data-key": "title" }, "Overview"),
@@ -58,6 +60,7 @@ function content() {
       decisions(revisions, snapshot.at, DECISIONS),
     ),
     ...workflowPanel(snapshot),
+    ...cellsPanel(snapshot),
     health(snapshot),
   ];
 }
@@ -69,6 +72,14 @@ function content() {
 function workflowPanel({ workflows: rows, at }) {
   if (rows === undefined || rows.length === 0) return [];
   return [h("div", { "data-key": "workflows" }, workflows(rows.slice(0, WORKFLOWS), at))];
+}
+
+/**
+ * Only where there are several.
+ * @param {import("./types.ts").Snapshot} snapshot
+ */
+function cellsPanel({ cells: page }) {
+  return page === undefined || page === null ? [] : [cells(page)];
 }
 
 function loading() {
@@ -83,8 +94,8 @@ function loading() {
 function onRoute() {
   state.route = parseRoute(location.hash);
   state.cursorAt = null;
-  const name = state.route.kind === "service" ? state.route.name : "overview";
-  document.title = state.route.kind === "service" ? `${name} - Pilotlight` : "Pilotlight";
+  const name = state.route.kind === "service" ? state.route.name : state.route.kind;
+  document.title = name === "overview" ? "Pilotlight" : `${name} - Pilotlight`;
   announcer.textContent = `Showing ${name}`;
   redraw();
 }

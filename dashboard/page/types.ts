@@ -9,6 +9,7 @@ export type FeedStatus = "connecting" | "live" | "polling" | "offline";
 
 export type Route =
   | { readonly kind: "overview" }
+  | { readonly kind: "cells" }
   | { readonly kind: "service"; readonly namespace: string; readonly name: string };
 
 export interface PageState {

@@ -1,6 +1,6 @@
 /**
- * Asynchronous runs on the local platform as its users meet them: by the command line, through the
- * death of an activator and of the store, and as the subscriber of a Knative Trigger.
+ * Asynchronous runs on the local platform as its users meet them: by the command line, and through
+ * the death of an activator and of the store.
  */
 import { request } from "node:http";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -112,69 +112,5 @@ describe("a run", () => {
     await eventually(async () => (await platform()).storePid !== store, SOON);
     expect(await untilState(id, "success")).toMatchObject({ status: 200 });
     expect(up.text().err).not.toContain("do not survive");
-  });
-});
-
-describe("the subscriber of a Trigger", () => {
-  /** As Knative's broker sends it: binary mode, asking for a reply. */
-  async function deliver(type: string): Promise<{
-    readonly status: number;
-    readonly headers: Readonly<Record<string, unknown>>;
-    readonly body: string;
-  }> {
-    const { ingressUrl } = await platform();
-    const { hostname, port } = new URL(ingressUrl);
-    return new Promise((resolve, reject) => {
-      const outgoing = request(
-        {
-          hostname,
-          port,
-          method: "POST",
-          path: "/",
-          agent: false,
-          headers: {
-            host: `events.default.localhost:${port}`,
-            "ce-specversion": "1.0",
-            "ce-id": "a-1",
-            "ce-type": type,
-            "ce-source": "/test",
-            "ce-time": "2026-01-01T00:00:00Z",
-            "ce-knativearrivaltime": "2026-01-01T00:00:00.1Z",
-            "content-type": "application/json",
-            prefer: "reply",
-            traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",
-          },
-        },
-        (response) => {
-          const { statusCode: status = 0, headers } = response;
-          text(response).then((body) => resolve({ status, headers, body }), reject);
-        },
-      );
-      outgoing.on("error", reject);
-      outgoing.end('{"page":1}');
-    });
-  }
-
-  it("gets the event as it was sent, and its reply is an event", async () => {
-    const { status, headers, body } = await deliver("page.read");
-    expect(status).toBe(200);
-    expect(headers).toMatchObject({
-      "ce-specversion": "1.0",
-      "ce-type": "page.read.answer",
-      "content-type": "application/json",
-    });
-    const { seen } = JSON.parse(body) as { readonly seen: Readonly<Record<string, string>> };
-    expect(seen).toMatchObject({
-      "ce-id": "a-1",
-      "ce-source": "/test",
-      "ce-knativearrivaltime": "2026-01-01T00:00:00.1Z",
-      prefer: "reply",
-    });
-  });
-
-  it("may answer with nothing", async () => {
-    const { status, headers, body } = await deliver("page.dropped");
-    expect([status, body]).toEqual([202, ""]);
-    expect(Object.keys(headers).filter((name) => name.startsWith("ce-"))).toEqual([]);
   });
 });

@@ -1,5 +1,7 @@
 /** The state of the page and how messages of the feed change it. */
 
+/** No service has a name without a namespace. */
+export const CELLS_ROUTE = "#/cells";
 /** As many rows as the server keeps. */
 const HISTORY_ROWS = 600;
 export const SPANS_MS = /** @type {const} */ ([120_000, 300_000, 600_000]);
@@ -40,6 +42,7 @@ export function applyMessage(state, message) {
 
 /** @param {string} hash e.g. `#/default/ocr` @returns {Route} */
 export function parseRoute(hash) {
+  if (hash === CELLS_ROUTE) return { kind: "cells" };
   const [namespace, name] = hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
   return namespace && name ? { kind: "service", namespace, name } : { kind: "overview" };
 }

@@ -85,6 +85,9 @@ describe("top", () => {
     expect(frame(page, 10).split("\n")).toHaveLength(10);
     expect(frame(page, 0).split("\n")).toHaveLength(24);
     expect(frame("one line", 10)).toContain("q quits");
+    const narrow = frame("SERVICE  TRAFFIC\nocr", 10, 12);
+    expect(narrow).toContain("SERVICE  TR>");
+    expect(narrow).not.toContain("TRAFFIC");
   });
 });
 
