@@ -1,6 +1,8 @@
-/** Totals of every activator of a local platform, asked side by side; who does not answer is left out. */
+/** What activators of a local platform tell: totals of each, asked side by side; and of cells, by one. */
 import { FIGURES_PATH } from "../common/contracts/activator-figures.ts";
 import type { ActivatorFigures } from "../common/contracts/activator-figures.ts";
+import type { CellsPage } from "../common/contracts/cells-page.ts";
+import { CELLS_PATH } from "../common/contracts/cells-page.ts";
 import type { ActivatorRecord } from "../common/contracts/local-run.ts";
 
 const TIMEOUT_MS = 1_000;
@@ -19,4 +21,17 @@ async function ask({ id, push }: ActivatorRecord): Promise<ActivatorFigures> {
   if (!response.ok) throw new Error(`status ${response.status}`);
   // Answered by an activator of the same version.
   return { ...((await response.json()) as ActivatorFigures), activatorId: id };
+}
+
+/** By the first that is up: each knows all cells. */
+export async function readCellsPage(
+  records: readonly ActivatorRecord[],
+): Promise<CellsPage | null> {
+  const [first] = records;
+  if (first === undefined) return null;
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const response = await fetch(`http://${first.push}${CELLS_PATH}`, { signal });
+  if (!response.ok) return null;
+  // Answered by an activator of the same version.
+  return (await response.json()) as CellsPage;
 }

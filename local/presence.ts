@@ -5,7 +5,7 @@ import { createDashboard } from "../dashboard/server.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { createRunStore } from "../store/run-calls.ts";
 import type { RunStore } from "../store/run-types.ts";
-import { activatorFigures } from "./activator-figures.ts";
+import { activatorFigures, readCellsPage } from "./activator-figures.ts";
 import { findFreePort } from "./addresses.ts";
 import { readCardPrices } from "../common/card-prices.ts";
 import type { Control } from "./control.ts";
@@ -47,6 +47,9 @@ export async function announce(
       recent: (most) => base.store.knowledge.recentWorkflows(most),
       read: (workflow) => base.store.workflows.readWorkflow(workflow),
     },
+    ...(base.cell === undefined
+      ? {}
+      : { cells: () => readCellsPage(serving.activators.records()) }),
     metrics: () => renderMetrics(control.autoscaler.view()),
   });
   const port = await findFreePort(HOST, dashboardPort ?? serving.port + 1);

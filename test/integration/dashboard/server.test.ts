@@ -52,6 +52,16 @@ describe("dashboard API", () => {
     expect(snapshot.activators.length).toBe(2);
   });
 
+  it("passes on what is known of cells, and leaves them out where there is one", async () => {
+    const cells = { own: "eu", faults: [], cells: [], choices: [], spills: [] };
+    const url = await start({ ...fleet(), cells: () => Promise.resolve(cells) });
+    expect((await getJson<Snapshot>(`${url}/api/snapshot`)).cells).toEqual(cells);
+    await app?.close();
+    const failing = await start({ ...fleet(), cells: () => Promise.reject(new Error("away")) });
+    const snapshot = await getJson<Snapshot>(`${failing}/api/snapshot`);
+    expect([snapshot.store.state, snapshot.cells]).toEqual(["ready", undefined]);
+  });
+
   it("serves the host process's metrics where it has some", async () => {
     const url = await start({ ...fleet(), metrics: () => "pilotlight_autoscaler_wanted 3\n" });
     const response = await fetch(`${url}/metrics`);

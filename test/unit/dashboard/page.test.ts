@@ -115,6 +115,7 @@ describe("the page's state", () => {
 
   it("finds a service again by the address that leads to it", () => {
     const service = { namespace: "team a", name: "ocr" };
+    expect(state.parseRoute("#/cells")).toEqual({ kind: "cells" });
     expect(state.parseRoute(state.routeTo(service))).toEqual({ kind: "service", ...service });
   });
 
