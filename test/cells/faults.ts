@@ -140,6 +140,9 @@ export const CELL_FAULTS: readonly CellFault[] = [
     name: "price and regions changed live",
     inject: async (world) => {
       const prices = { default: 9 };
+      // Where the service may not run, a request that enters is refused, and rightly so.
+      world.enterAt("eu", "us");
+      await pause(1_000);
       for (const cell of CELLS) {
         const { folder, bench } = world.rig.cell(cell);
         const path = join(folder, "us");
@@ -147,7 +150,6 @@ export const CELL_FAULTS: readonly CellFault[] = [
         writeFileSync(path, JSON.stringify({ ...entry, prices }));
         await bench.configure({ regions: "eu,us", ...PATIENT });
       }
-      world.enterAt("eu", "us");
       await pause(3_000);
       for (const cell of CELLS) {
         await world.rig.cell(cell).bench.configure({ regions: CELLS.join(","), ...PATIENT });
