@@ -145,7 +145,7 @@ export class CellScaling {
       mayStart: isAllowed ? shares.mayStart(service) : 0,
       pods: this.#total(service),
       share: shares.holds(service),
-      price: priceOf(directory.ownEntry, settings.gpuPreference),
+      price: priceOf(directory.ownEntry, settings.gpuPreference, settings.computeTier),
     });
     const { key } = revision;
     if (this.#facts.get(key) === facts) return;

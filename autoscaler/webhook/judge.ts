@@ -7,6 +7,8 @@ import { namesGpu } from "../../common/contracts/resources.ts";
 import type { ClusterDefaults } from "../core/settings/defaults.ts";
 import { readSettings } from "../core/settings/settings.ts";
 import type { SettingsResult } from "../core/settings/types.ts";
+import { affinityOf, KEEP_IN_PLACE } from "./compute-tier.ts";
+import type { Affinity } from "./compute-tier.ts";
 import { CLASS_ANNOTATION } from "../kubernetes/objects.ts";
 import type { ContainerSpec } from "../kubernetes/objects.ts";
 
@@ -28,6 +30,7 @@ interface Template {
 }
 
 interface TemplateSpec {
+  readonly affinity?: Affinity | null;
   readonly containerConcurrency?: number | null;
   readonly timeoutSeconds?: number | null;
   readonly responseStartTimeoutSeconds?: number | null;
@@ -53,6 +56,12 @@ export interface PatchStep {
   readonly value: unknown;
 }
 
+const TIER_ANNOTATION = `${PILOTLIGHT_PREFIX}compute-tier`;
+
+const NO_TIER_LABEL =
+  `${TIER_ANNOTATION}: protected pods may stand on nodes that are taken back, since ` +
+  "config-defaults has no pilotlight.dev/tier-label";
+
 const NOTHING: Judgement = { errors: [], warnings: [] };
 
 export function judge(
@@ -63,18 +72,49 @@ export function judge(
   if (!isJudged(object, rules)) return NOTHING;
   // What was let in once must stay movable: labels, finalizers, and above all its deletion.
   if (before !== null && mattersOf(before) === mattersOf(object)) return NOTHING;
-  const { errors, warnings } = settingsOf(object, rules);
-  return { errors, warnings };
+  const { errors, warnings, settings } = settingsOf(object, rules);
+  const isUnknown = settings.computeTier === "protected" && rules.defaults.tierLabel === null;
+  return { errors, warnings: isUnknown ? [...warnings, NO_TIER_LABEL] : warnings };
 }
 
-/** Steps that lay the defaults of our class over an object that leaves them open. */
+/** Steps that lay the defaults of our class, and what its tier means, over a template. */
 export function defaultsPatch(object: JudgedObject, rules: ClusterRules): readonly PatchStep[] {
   const template = object.spec?.template;
   const spec = template?.spec ?? undefined;
   if (spec === undefined || !isJudged(object, rules)) return [];
-  if (spec.containerConcurrency !== undefined && spec.containerConcurrency !== null) return [];
+  const annotations = template?.metadata?.annotations ?? {};
+  return [...concurrencySteps(object, spec, rules), ...tierSteps(annotations, spec, rules)];
+}
+
+function concurrencySteps(
+  object: JudgedObject,
+  { containerConcurrency }: TemplateSpec,
+  rules: ClusterRules,
+): readonly PatchStep[] {
+  if (containerConcurrency !== undefined && containerConcurrency !== null) return [];
   const value = settingsOf(object, rules).settings.containerConcurrency;
   return [{ op: "add", path: "/spec/template/spec/containerConcurrency", value }];
+}
+
+/** Only where the owner names a tier: another service's template stays as it was written. */
+function tierSteps(
+  annotations: Readonly<Record<string, string>>,
+  spec: TemplateSpec,
+  { defaults }: ClusterRules,
+): readonly PatchStep[] {
+  const tier = annotations[TIER_ANNOTATION];
+  if (tier !== "protected" && tier !== "interruptible") return [];
+  const missing = tier === "protected" ? KEEP_IN_PLACE : {};
+  const steps = Object.entries(missing)
+    .filter(([name]) => annotations[name] === undefined)
+    .map(([name, value]): PatchStep => {
+      const path = `/spec/template/metadata/annotations/${name.replaceAll("/", "~1")}`;
+      return { op: "add", path, value };
+    });
+  const before = spec.affinity ?? {};
+  const value = affinityOf(before, tier, defaults.tierLabel);
+  if (value !== before) steps.push({ op: "add", path: "/spec/template/spec/affinity", value });
+  return steps;
 }
 
 function isJudged(object: JudgedObject, { defaultClass }: ClusterRules): boolean {

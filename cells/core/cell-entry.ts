@@ -51,10 +51,18 @@ function readFields(name: string, value: Readonly<Record<string, unknown>>): Cel
   return { name, region, tags, peer, isHome: home, prices };
 }
 
-/** Of the first card that the service prefers, else the usual one of the cell. */
-export function priceOf(cell: CellEntry, cards: readonly string[]): number {
+/** What capacity that nobody takes back costs over the base price. */
+const PROTECTED_PRICE_FACTOR = 2;
+
+/** Of the first card that the service prefers, else the usual one of the cell; twice for `protected`. */
+export function priceOf(
+  cell: CellEntry,
+  cards: readonly string[],
+  tier: "interruptible" | "protected" = "interruptible",
+): number {
   const [card = "default"] = cards;
-  return cell.prices[card] ?? cell.prices["default"] ?? 0;
+  const price = cell.prices[card] ?? cell.prices["default"] ?? 0;
+  return tier === "protected" ? PROTECTED_PRICE_FACTOR * price : price;
 }
 
 /** The cell whose mark says so, else the first by name. */

@@ -133,6 +133,10 @@ const AUTOSCALER: Readonly<Record<string, Apply>> = {
   "max-scale-limit": integer(0, (d, v) => void (d.maxScaleLimit = v)),
 };
 
+/** `karpenter.sh/capacity-type=spot,on-demand`: a label and its values, as Kubernetes has them. */
+const TIER_LABEL =
+  /^((?:[a-z0-9.-]{1,253}\/)?[A-Za-z0-9][\w.-]{0,62})=([A-Za-z0-9][\w.-]{0,62}),([A-Za-z0-9][\w.-]{0,62})$/;
+
 const DEFAULTS: Readonly<Record<string, Apply>> = {
   "revision-timeout-seconds": integer(1, (d, v) => void (d.timeoutSeconds = v)),
   "max-revision-timeout-seconds": integer(1, (d, v) => void (d.timeoutLimitSeconds = v)),
@@ -146,6 +150,12 @@ const DEFAULTS: Readonly<Record<string, Apply>> = {
   "pilotlight.dev/auth": (text, draft) => {
     if (text !== "none" && text !== "jwt") return "expected none or jwt";
     draft.auth = text;
+    return null;
+  },
+  "pilotlight.dev/tier-label": (text, draft) => {
+    const [, key = "", interruptible = "", guarded = ""] = TIER_LABEL.exec(text) ?? [];
+    if (key === "") return "expected KEY=INTERRUPTIBLE,PROTECTED";
+    draft.tierLabel = { key, interruptible, protected: guarded };
     return null;
   },
 };

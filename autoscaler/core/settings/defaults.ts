@@ -4,6 +4,13 @@
  */
 import type { Aggregation } from "./types.ts";
 
+/** Label by which nodes that may be taken back are told from the others, and its two values. */
+export interface TierLabel {
+  readonly key: string;
+  readonly interruptible: string;
+  readonly protected: string;
+}
+
 export interface ClusterDefaults {
   readonly enableScaleToZero: boolean;
   readonly allowZeroInitialScale: boolean;
@@ -37,6 +44,8 @@ export interface ClusterDefaults {
   readonly idleTimeoutSeconds: number;
   readonly progressDeadlineMs: number;
   readonly auth: "none" | "jwt" | null;
+  /** `null`: the cluster does not tell its nodes apart. */
+  readonly tierLabel: TierLabel | null;
 }
 
 /** Knative as shipped. */
@@ -69,6 +78,7 @@ export const STOCK_DEFAULTS: ClusterDefaults = Object.freeze({
   idleTimeoutSeconds: 0,
   progressDeadlineMs: 600_000,
   auth: null,
+  tierLabel: null,
 });
 
 /** What our installer writes into the ConfigMaps, and local mode starts from. */

@@ -1,6 +1,7 @@
 /** What the webhook says of objects: refusals with fields, warnings, defaults, and silence. */
 import { describe, expect, it } from "vitest";
 import { STOCK_DEFAULTS } from "../../../../autoscaler/core/settings/defaults.ts";
+import { readClusterDefaults } from "../../../../autoscaler/core/settings/config-maps.ts";
 import { defaultsPatch, judge } from "../../../../autoscaler/webhook/judge.ts";
 import type { ClusterRules, JudgedObject } from "../../../../autoscaler/webhook/judge.ts";
 import {
@@ -183,5 +184,107 @@ describe("the review", () => {
     for (const text of ["", "[]", "null", '{"request":{}}', "{"])
       expect(parseReview(text)).toBeNull();
     expect(parseReview('{"request":{"uid":"x"}}')).toEqual({ uid: "x" });
+  });
+});
+
+describe("the compute tier", () => {
+  const tier = "pilotlight.dev/compute-tier";
+  const label = {
+    key: "karpenter.sh/capacity-type",
+    interruptible: "spot",
+    protected: "on-demand",
+  };
+  const labelled: ClusterRules = { ...RULES, defaults: { ...RULES.defaults, tierLabel: label } };
+  const spec = { containerConcurrency: 1 };
+  const expression = (value: string) => ({ key: label.key, operator: "In", values: [value] });
+  const affinityIn = (steps: ReturnType<typeof defaultsPatch>): unknown =>
+    steps.find(({ path }) => path === "/spec/template/spec/affinity")?.value;
+
+  it("of protected pods names their nodes, and keeps others from moving them", () => {
+    const steps = defaultsPatch(object({ spec, annotations: { [tier]: "protected" } }), labelled);
+    expect(steps.map(({ path, value }) => [path, value]).slice(0, 2)).toEqual([
+      ["/spec/template/metadata/annotations/karpenter.sh~1do-not-disrupt", "true"],
+      [
+        "/spec/template/metadata/annotations/cluster-autoscaler.kubernetes.io~1safe-to-evict",
+        "false",
+      ],
+    ]);
+    expect(affinityIn(steps)).toEqual({
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [expression("on-demand")] }],
+        },
+      },
+    });
+  });
+
+  it("narrows each alternative that the owner gave, and leaves the rest of the affinity", () => {
+    const zone = { key: "zone", operator: "In", values: ["a"] };
+    const affinity = {
+      podAntiAffinity: { kept: true },
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [
+            { matchExpressions: [zone] },
+            { matchExpressions: [expression("on-demand")] },
+          ],
+        },
+      },
+    };
+    const given = { spec: { ...spec, affinity }, annotations: { [tier]: "protected" } };
+    const narrowed = affinityIn(defaultsPatch(object(given), labelled));
+    expect(narrowed).toEqual({
+      podAntiAffinity: { kept: true },
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [
+            { matchExpressions: [zone, expression("on-demand")] },
+            { matchExpressions: [expression("on-demand")] },
+          ],
+        },
+      },
+    });
+    // What it wrote needs nothing more, so that applying twice changes nothing.
+    const again = { spec: { ...spec, affinity: narrowed }, annotations: given.annotations };
+    expect(affinityIn(defaultsPatch(object(again), labelled))).toBeUndefined();
+  });
+
+  it("of interruptible pods prefers nodes that may be taken back, only where it is written", () => {
+    const written = object({ spec, annotations: { [tier]: "interruptible" } });
+    const preference = { matchExpressions: [expression("spot")] };
+    expect(affinityIn(defaultsPatch(written, labelled))).toEqual({
+      nodeAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }],
+      },
+    });
+    expect(defaultsPatch(object({ spec }), labelled)).toEqual([]);
+    expect(defaultsPatch(written, RULES)).toEqual([]);
+  });
+
+  it("warns of a promise that the cluster cannot keep, and leaves what the owner wrote", () => {
+    const kept = "karpenter.sh/do-not-disrupt";
+    const given = object({ spec, annotations: { [tier]: "protected", [kept]: "false" } });
+    expect(judge(given, null, RULES).warnings.join()).toContain("no pilotlight.dev/tier-label");
+    expect(judge(given, null, labelled).warnings).toEqual([]);
+    expect(defaultsPatch(given, RULES).map(({ path }) => path)).toEqual([
+      "/spec/template/metadata/annotations/cluster-autoscaler.kubernetes.io~1safe-to-evict",
+    ]);
+  });
+
+  it.each(["spot", "=a,b", "label=a", "label=a,b,c", "la bel=a,b"])(
+    "is not told by the label %j",
+    (text) => {
+      const { errors } = readClusterDefaults(
+        { defaults: { "pilotlight.dev/tier-label": text } },
+        STOCK_DEFAULTS,
+      );
+      expect(errors.join()).toContain("expected KEY=INTERRUPTIBLE,PROTECTED");
+    },
+  );
+
+  it("is told by a label and its two values", () => {
+    const text = "karpenter.sh/capacity-type=spot,on-demand";
+    const maps = { defaults: { "pilotlight.dev/tier-label": text } };
+    expect(readClusterDefaults(maps, STOCK_DEFAULTS).defaults.tierLabel).toEqual(label);
   });
 });
