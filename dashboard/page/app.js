@@ -3,7 +3,7 @@ import { h, morph } from "./lib/dom.js";
 import { startFeed } from "./lib/feed.js";
 import { applyMessage, initialState, parseRoute } from "./lib/state.js";
 import { applyTheme } from "./lib/theme.js";
-import { cells, cellsPage } from "./panels/cells.js";
+import { cellsPage, cellsPanel } from "./panels/cells.js";
 import { coldStarts } from "./panels/cold-starts.js";
 import { decisions } from "./panels/decisions.js";
 import { banners, header } from "./panels/header.js";
@@ -60,7 +60,7 @@ function content() {
       decisions(revisions, snapshot.at, DECISIONS),
     ),
     ...workflowPanel(snapshot),
-    ...cellsPanel(snapshot),
+    ...cellsOf(snapshot),
     health(snapshot),
   ];
 }
@@ -78,8 +78,8 @@ function workflowPanel({ workflows: rows, at }) {
  * Only where there are several.
  * @param {import("./types.ts").Snapshot} snapshot
  */
-function cellsPanel({ cells: page }) {
-  return page === undefined || page === null ? [] : [cells(page)];
+function cellsOf({ cells }) {
+  return cells === undefined || cells === null ? [] : [cellsPanel(cells)];
 }
 
 function loading() {

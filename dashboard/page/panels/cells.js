@@ -13,10 +13,16 @@ const S_PER_HOUR = 3_600;
  */
 
 /**
- * One row per cell; the overview shows no more.
+ * One row per cell; the overview shows no more, but where the rest is.
  * @param {CellsPage} page
  */
-export function cells(page) {
+export function cellsPanel(page) {
+  const link = h("a", { href: CELLS_ROUTE }, "Services and choices by cell");
+  return cells(page, h("p", { class: "hint" }, link));
+}
+
+/** @param {CellsPage} page @param {...Element} more */
+function cells(page, ...more) {
   return panel(
     "Cells",
     table(
@@ -25,7 +31,7 @@ export function cells(page) {
       page.cells.map((cell) => cellRow(cell)),
     ),
     ...page.faults.map((fault) => h("p", { class: "hint" }, `Not used: ${fault}`)),
-    h("p", { class: "hint" }, h("a", { href: CELLS_ROUTE }, "Services and choices by cell")),
+    ...more,
   );
 }
 
