@@ -37,6 +37,8 @@ export interface RevisionInfo {
   /** Upper bound of pods; 0 means no limit. */
   readonly maxScale: number;
   readonly minScale: number;
+  /** Price of its pods over the base price of their cards; 2 for protected ones. */
+  readonly priceFactor: number;
   /** Why pods do not start, in a sentence; empty when all is well. */
   readonly problem: string;
 }

@@ -1,4 +1,5 @@
 /** The local platform in the words of the dashboard. Pure, so that the wiring stays a list. */
+import { PRICE_FACTORS } from "../common/compute-tier.ts";
 import type { Autoscaler } from "../autoscaler/controller.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { ActivatorInfo, ScalerInfo, ServiceInfo } from "../dashboard/facts.ts";
@@ -31,6 +32,7 @@ export function serviceFacts(
           containerConcurrency,
           minScale: settings?.minScale ?? 0,
           maxScale: settings?.maxScale ?? 0,
+          priceFactor: PRICE_FACTORS[settings?.computeTier ?? "interruptible"],
           problem,
         };
       }),

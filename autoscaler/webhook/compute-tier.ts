@@ -3,10 +3,8 @@
  * operator's reclaimable nodes from the others, and that nobody moves protected pods to save a node.
  * Written into the template at admission, so that it holds for pods that start later and for no others.
  */
+import type { ComputeTier } from "../../common/compute-tier.ts";
 import type { TierLabel } from "../core/settings/defaults.ts";
-import type { PlacementSettings } from "../core/settings/types.ts";
-
-export type ComputeTier = PlacementSettings["computeTier"];
 
 /** Of pods that consolidation must leave where they are. */
 export const KEEP_IN_PLACE: Readonly<Record<string, string>> = {

@@ -2,6 +2,8 @@
  * What the platform is told of each cell: one entry per cell, as text. A faulty entry is refused
  * alone, with the reason; the others stay.
  */
+import type { ComputeTier } from "../../common/compute-tier.ts";
+import { PRICE_FACTORS } from "../../common/compute-tier.ts";
 import type { CellPlace } from "./regions.ts";
 
 export interface CellEntry extends CellPlace {
@@ -51,18 +53,15 @@ function readFields(name: string, value: Readonly<Record<string, unknown>>): Cel
   return { name, region, tags, peer, isHome: home, prices };
 }
 
-/** What capacity that nobody takes back costs over the base price. */
-const PROTECTED_PRICE_FACTOR = 2;
-
 /** Of the first card that the service prefers, else the usual one of the cell; twice for `protected`. */
 export function priceOf(
   cell: CellEntry,
   cards: readonly string[],
-  tier: "interruptible" | "protected" = "interruptible",
+  tier: ComputeTier = "interruptible",
 ): number {
   const [card = "default"] = cards;
   const price = cell.prices[card] ?? cell.prices["default"] ?? 0;
-  return tier === "protected" ? PROTECTED_PRICE_FACTOR * price : price;
+  return PRICE_FACTORS[tier] * price;
 }
 
 /** The cell whose mark says so, else the first by name. */

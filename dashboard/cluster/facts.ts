@@ -1,4 +1,5 @@
 /** A cluster in the words of the dashboard. Pure. */
+import { PRICE_FACTORS } from "../../common/compute-tier.ts";
 import type { DecisionRecord } from "../../autoscaler/decision-log.ts";
 import type { ClusterService } from "../../autoscaler/kubernetes/cluster-services.ts";
 import type { Pod } from "../../autoscaler/kubernetes/objects.ts";
@@ -23,6 +24,7 @@ export function serviceFacts(services: readonly ClusterService[]): readonly Serv
         containerConcurrency,
         minScale: revision.settings.minScale,
         maxScale: revision.settings.maxScale,
+        priceFactor: PRICE_FACTORS[revision.settings.computeTier],
         problem,
       })),
     };

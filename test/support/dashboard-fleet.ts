@@ -106,6 +106,7 @@ function serviceOf(member: FleetMember): ServiceInfo {
         percent: 100,
         containerConcurrency: slots,
         minScale: 0,
+        priceFactor: 1,
         maxScale,
         problem,
       },

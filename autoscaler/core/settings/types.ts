@@ -1,4 +1,5 @@
 /** The settings of one revision after reading: every key typed, ranged and defaulted. */
+import type { ComputeTier } from "../../../common/compute-tier.ts";
 import type {
   BufferMode,
   ScalingAlgorithm,
@@ -84,7 +85,7 @@ export interface UrgencySettings {
 }
 
 export interface PlacementSettings {
-  readonly computeTier: "interruptible" | "protected";
+  readonly computeTier: ComputeTier;
   readonly gpuPreference: readonly string[];
   /** Empty: home cell only. */
   readonly regions: readonly string[];

@@ -90,9 +90,11 @@ function copySeries(series) {
  */
 export function costPerHour(revisions, { cardPrices }) {
   if (cardPrices === undefined) return null;
-  return revisions
-    .flatMap(({ targets }) => targets)
-    .reduce((sum, { card }) => sum + (cardPrices[card] ?? cardPrices["*"] ?? 0), 0);
+  let sum = 0;
+  for (const { targets, priceFactor } of revisions) {
+    for (const { card } of targets) sum += priceFactor * (cardPrices[card] ?? cardPrices["*"] ?? 0);
+  }
+  return sum;
 }
 
 /** @returns {import("../types.ts").MutableSeries} */

@@ -32,6 +32,7 @@ function revision(name: string, changes: Partial<RevisionSnapshot> = {}): Revisi
     containerConcurrency: 1,
     maxScale: 0,
     minScale: 0,
+    priceFactor: 1,
     problem: "",
     desiredScale: 4,
     load,

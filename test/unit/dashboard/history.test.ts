@@ -13,6 +13,7 @@ const view = (running: number | null, key: RevisionKey = KEY): RevisionView => (
   containerConcurrency: 1,
   maxScale: 0,
   minScale: 0,
+  priceFactor: 1,
   problem: "",
   desiredScale: 2,
   targets: [],

@@ -25,6 +25,10 @@ interface State {
   applyMessage(state: unknown, message: unknown): void;
   parseRoute(hash: string): unknown;
   routeTo(service: { namespace: string; name: string }): string;
+  costPerHour(
+    revisions: readonly { priceFactor: number; targets: readonly { card: string }[] }[],
+    run: { cardPrices?: Readonly<Record<string, number>> },
+  ): number | null;
 }
 interface Format {
   duration(ms: number): string;
@@ -168,5 +172,21 @@ describe("numbers in words", () => {
 
   it("takes the mean of the middle two as median of an even count", () => {
     expect(format.median([9, 1, 5, 3])).toBe(4);
+  });
+});
+
+describe("what pods cost", () => {
+  const revisions = [
+    { priceFactor: 1, targets: [{ card: "h100" }, { card: "unknown" }] },
+    { priceFactor: 2, targets: [{ card: "h100" }] },
+  ];
+
+  it("is the price of their cards, twice for protected ones", () => {
+    expect(state.costPerHour(revisions, { cardPrices: { h100: 4, "*": 1 } })).toBe(4 + 1 + 8);
+    expect(state.costPerHour(revisions, { cardPrices: { h100: 4 } })).toBe(12);
+  });
+
+  it("is not known without prices", () => {
+    expect(state.costPerHour(revisions, {})).toBeNull();
   });
 });

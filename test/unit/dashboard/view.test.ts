@@ -36,6 +36,7 @@ const revision = (problem = ""): RevisionInfo => ({
   containerConcurrency: 1,
   maxScale: 4,
   minScale: 0,
+  priceFactor: 1,
   problem,
 });
 
