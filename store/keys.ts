@@ -71,12 +71,16 @@ export const RUN_KEYS = [
   "run-due",
 ] as const;
 
+/** Beside them, for a plain command: hash, id of a run that went with a lost store -> 1. */
+export const LOST_RUNS = "run-lost";
+
 export type KeyName =
   | (typeof ROUTING_KEYS)[number]
   | (typeof SIDE_KEYS)[number]
   | (typeof CELL_KEYS)[number]
   | (typeof WORKFLOW_KEYS)[number]
-  | (typeof RUN_KEYS)[number];
+  | (typeof RUN_KEYS)[number]
+  | typeof LOST_RUNS;
 
 export interface Keys {
   /** One key of a revision. */

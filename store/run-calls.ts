@@ -16,7 +16,7 @@ import {
 } from "./bindings/runs.ts";
 import { closeClient, createClient, unavailable } from "./client.ts";
 import type { StoreLogger } from "./client.ts";
-import { createKeys } from "./keys.ts";
+import { LOST_RUNS, createKeys } from "./keys.ts";
 import type { Keys } from "./keys.ts";
 import { loadScripts } from "./load-scripts.ts";
 import { createScriptCaller } from "./script-caller.ts";
@@ -48,6 +48,7 @@ export function createRunStore(options: RunStoreOptions): RunStore {
   return {
     ...changes(caller, keys, replicas),
     ...readings(caller, keys),
+    ...losses(caller, keys),
     services: async () => {
       const members = await caller.command((connection) => connection.smembers(keys.runServices));
       return members as ServiceKey[];
@@ -99,6 +100,35 @@ async function untilReplicated(
   if (Number(replies?.[1]?.[1] ?? 0) >= replicas) return;
   await caller.call(withdrawRun, service, run);
   throw unavailable(`fewer than ${replicas} replicas of the store answer`);
+}
+
+type Losses = Pick<RunStore, "known" | "noteLost" | "isLost">;
+
+function losses(caller: ScriptCaller, keys: Keys): Losses {
+  return {
+    known: async (service, ids) => {
+      if (ids.length === 0) return [];
+      const key = keys.one(service, "run-states");
+      const states = await caller.command((connection) => connection.hmget(key, ...ids));
+      return states.map((state) => state !== null);
+    },
+    noteLost: async (service, ids, keptMs) => {
+      if (ids.length === 0) return;
+      const key = keys.one(service, LOST_RUNS);
+      const fields = ids.flatMap((id) => [id, "1"]);
+      await caller.command((connection) =>
+        connection
+          .pipeline()
+          .hset(key, ...fields)
+          .pexpire(key, keptMs)
+          .exec(),
+      );
+    },
+    isLost: async (service, id) => {
+      const key = keys.one(service, LOST_RUNS);
+      return (await caller.command((connection) => connection.hexists(key, id))) === 1;
+    },
+  };
 }
 
 type Readings = Pick<RunStore, "read" | "readPayload" | "readSecrets" | "list">;

@@ -86,6 +86,11 @@ export interface RunStore {
   readPayload(service: ServiceKey, id: string): Promise<Buffer>;
   /** Null once the run and its delivery are over. */
   readSecrets(service: ServiceKey, id: string): Promise<RunSecrets | null>;
+  /** Which of these runs are there. */
+  known(service: ServiceKey, ids: readonly string[]): Promise<readonly boolean[]>;
+  /** Says of runs that an earlier store took with it that they existed, for `keptMs`. */
+  noteLost(service: ServiceKey, ids: readonly string[], keptMs: number): Promise<void>;
+  isLost(service: ServiceKey, id: string): Promise<boolean>;
   /** Newest first. */
   list(service: ServiceKey, most: number): Promise<readonly RunRecord[]>;
   close(): void;

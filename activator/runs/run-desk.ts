@@ -19,12 +19,13 @@ import { platformAnswer } from "../core/answers.ts";
 import type { AsyncWish } from "../core/async-call.ts";
 import { mayConcernRuns, readAsyncWish } from "../core/async-call.ts";
 import { findHeader } from "../core/caller-headers.ts";
-import { KEPT_MS, MOST_BODY_BYTES, withoutHeaders } from "../core/run-answer.ts";
+import { MOST_BODY_BYTES, withoutHeaders } from "../core/run-answer.ts";
 import type { AddressGuard } from "../core/webhook-address.ts";
 import { checkWebhookUrl } from "../core/webhook-address.ts";
 import type { DispatchParts } from "../dispatch-parts.ts";
 import type { DispatchRequest } from "../dispatch-request.ts";
 import type { Revisions } from "../revisions.ts";
+import type { AcceptedRuns } from "./accepted-runs.ts";
 import { AnswerCopy } from "./answer-copy.ts";
 import type { FollowUp } from "./follow-up.ts";
 import { answerRunState } from "./run-state-page.ts";
@@ -32,7 +33,6 @@ import type { RunWorker } from "./run-worker.ts";
 
 /** Bytes of bodies and answers that a service may have stored (bar: 256 MiB). */
 const MOST_STORED_BYTES = 256 * 1_048_576;
-const MOST_REMEMBERED = 10_000;
 /** Bodies that are read here at one time. */
 const MOST_READING_BYTES = 128 * 1_048_576;
 /** Between two looks for a configuration that is not there yet. */
@@ -50,6 +50,7 @@ export type RunCall = Pick<
 
 export interface DeskOptions {
   readonly store: RunStore;
+  readonly accepted: AcceptedRuns;
   readonly worker: RunWorker;
   readonly followUp: FollowUp;
   readonly guard: AddressGuard;
@@ -64,8 +65,6 @@ type Call = Extract<AsyncWish, { kind: "call" }>;
 
 export class RunDesk {
   readonly #options: DeskOptions;
-  /** Runs that were accepted here lately, by id, eldest first. */
-  readonly #accepted = new Map<string, number>();
   #readingBytes = 0;
 
   constructor(options: DeskOptions) {
@@ -105,7 +104,7 @@ export class RunDesk {
       if (!(await this.#isAdmitted(call, config))) return;
       return answerRunState(this.#options.store, service, {
         call,
-        wasAccepted: (id) => this.#wasAccepted(service, id),
+        wasAccepted: (id) => this.#options.accepted.wasAccepted(service, id),
       });
     }
     const wish = readAsyncWish(head, caller);
@@ -199,7 +198,7 @@ export class RunDesk {
         mostBytes: MOST_STORED_BYTES,
       });
       if (result.kind === "accepted") {
-        this.#remember(service, id);
+        this.#options.accepted.remember(service, id);
         this.#options.worker.adopt(service, { id, request }, { secrets, bodyBytes: body.length });
       }
       this.#answerAccepted(call, wish, result);
@@ -207,20 +206,6 @@ export class RunDesk {
       parts.logger.warn("run not accepted", { service, run: id, error });
       this.#refuse(call, "store_unavailable", "");
     }
-  }
-
-  /** A store that was lost with all its replicas took accepted runs with it. */
-  #wasAccepted(service: ServiceKey, id: string): boolean {
-    const at = this.#accepted.get(`${service}/${id}`) ?? 0;
-    return this.#options.parts.clock.now() - at < KEPT_MS;
-  }
-
-  #remember(service: ServiceKey, id: string): void {
-    const [eldest] = this.#accepted.keys();
-    if (this.#accepted.size >= MOST_REMEMBERED && eldest !== undefined) {
-      this.#accepted.delete(eldest);
-    }
-    this.#accepted.set(`${service}/${id}`, this.#options.parts.clock.now());
   }
 
   #answerAccepted(call: RunCall, wish: Call, result: AcceptResult): void {

@@ -9,8 +9,8 @@ import type { RunCall } from "./run-desk.ts";
 
 export interface StateQuestion {
   readonly call: RunCall;
-  /** Of a run that the store does not know: it was accepted here not long ago. */
-  readonly wasAccepted: (id: string) => boolean;
+  /** Of a run that the store does not know: it was accepted not long ago. */
+  readonly wasAccepted: (id: string) => Promise<boolean>;
 }
 
 export async function answerRunState(
@@ -36,7 +36,7 @@ async function answerOf(
   const run = await store.read(service, id);
   if (run !== null)
     return wantsAnswer ? keptAnswer(store, service, { call, run }) : json(call, runView(run));
-  if (!wantsAnswer && wasAccepted(id)) return json(call, { run_id: id, state: "unknown" });
+  if (!wantsAnswer && (await wasAccepted(id))) return json(call, { run_id: id, state: "unknown" });
   return missing(call, `no run ${id} of this service is known`);
 }
 

@@ -7,6 +7,7 @@ import { createAddressGuard } from "../core/webhook-address.ts";
 import type { DispatchParts } from "../dispatch-parts.ts";
 import { Dispatch } from "../dispatch.ts";
 import type { Revisions } from "../revisions.ts";
+import { AcceptedRuns } from "./accepted-runs.ts";
 import { FollowUp } from "./follow-up.ts";
 import { RunDesk } from "./run-desk.ts";
 import { RunWorker } from "./run-worker.ts";
@@ -46,9 +47,11 @@ export function createRuns(options: RunsOptions, shared: SharedParts): Runs | nu
   const sender = new WebhookSender({ guard, clock, logger });
   const worker = new RunWorker({ ...shared, store, activatorId, sender });
   const followUp = new FollowUp({ sender, clock, logger });
+  const accepted = new AcceptedRuns({ store, clock });
   const desk = new RunDesk({
     ...shared,
     store,
+    accepted,
     activatorId,
     worker,
     followUp,
@@ -60,11 +63,15 @@ export function createRuns(options: RunsOptions, shared: SharedParts): Runs | nu
     get size() {
       return worker.size;
     },
-    start: () => worker.start(),
+    start: () => {
+      worker.start();
+      accepted.start();
+    },
     drain: async () => {
       await Promise.all([worker.drain(), followUp.drained()]);
     },
     close: () => {
+      accepted.close();
       worker.close();
       followUp.close();
     },

@@ -196,6 +196,35 @@ describe("an activator that is gone", () => {
   });
 });
 
+describe("a store that is lost with all its runs", () => {
+  it("leaves their state unknown at every activator, and no state to a run that never was", async () => {
+    await pod.register(activator.push);
+    const second = await bench.activator({ PILOTLIGHT_ACTIVATOR_ID: "second" });
+    const headers = { "x-request-id": "lost-1" };
+    await call(activator.dataUrl, "/?async=true", { method: "POST", body: "page", headers });
+    await until("lost-1", "success");
+    await server.admin.flushall();
+    await server.admin.call("FUNCTION", "FLUSH");
+    // The one that took it in knows at once; the others from its next look on.
+    expect((await stateOf("lost-1")).state).toBe("unknown");
+    await eventually(
+      async () => {
+        const reply = await call(second.dataUrl, `${RUNS}lost-1`);
+        expect(reply.status).toBe(200);
+        expect(JSON.parse(reply.body)).toEqual({ run_id: "lost-1", state: "unknown" });
+        return true;
+      },
+      { timeoutMs: 20_000 },
+    );
+    const never = await call(second.dataUrl, `${RUNS}never`);
+    expect([never.status, never.headers["pilotlight-reason"]]).toEqual([404, "no_such_run"]);
+    // An activator that starts later is told as well.
+    await activator.drain();
+    const third = await bench.activator({ PILOTLIGHT_ACTIVATOR_ID: "third" });
+    expect((await stateOf("lost-1", third)).state).toBe("unknown");
+  });
+});
+
 describe("a webhook", () => {
   it("gets the answer of an asynchronous call, signed, after a receiver that was not there yet", async () => {
     await using receiver = new Receiver(404, 204);
