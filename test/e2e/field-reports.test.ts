@@ -1,15 +1,18 @@
-/** Field reports on local objects: what is deleted unheard (F01), and a start that cannot succeed (F07). */
+/** Field reports on local objects: what is deleted unheard (F01) or is about to be (F06), and a start that cannot succeed (F07). */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startPlatform } from "../../local/main.ts";
 import type { Platform } from "../../local/main.ts";
 import { callService } from "../support/call-service.ts";
 import type { ServiceAnswer } from "../support/call-service.ts";
 import { eventually } from "../support/eventually.ts";
+import { runLoad } from "../support/load.ts";
 import { APP } from "../support/local-pods.ts";
 
+const MODEL_SERVER = fileURLToPath(new URL("../fixtures/servers/model-server.ts", import.meta.url));
 const HOST = "tiny.default.localhost";
 const SOON = { timeoutMs: 60_000 };
 
@@ -19,9 +22,11 @@ let platform: Platform;
 interface Template {
   readonly env: Readonly<Record<string, string>>;
   readonly annotations: readonly string[];
+  /** Default: the small server. */
+  readonly program?: string;
 }
 
-async function write({ env, annotations }: Template): Promise<void> {
+async function write({ env, annotations, program = APP }: Template): Promise<void> {
   const list = Object.entries(env).map(([name, value]) => ({ name, value }));
   const text = `apiVersion: serving.knative.dev/v1
 kind: Service
@@ -34,7 +39,7 @@ spec:
     metadata:
       annotations:
         autoscaling.knative.dev/window: 6s
-        pilotlight.dev/local-command: node ${APP}
+        pilotlight.dev/local-command: node ${program}
 ${annotations.map((line) => `        ${line}`).join("\n")}
     spec:
       containers:
@@ -90,6 +95,48 @@ describe("F01 deletion missed while nobody listened", () => {
     };
     await eventually(async () => (await ask()) === "new", { timeoutMs: 5_000 });
     for (let round = 0; round < 20; round += 1) expect(await ask()).toBe("new");
+  }, 120_000);
+});
+
+describe("F06 a pod that is being deleted", () => {
+  it("gets nothing new after a second, finishes what it has, and no call fails", async () => {
+    const three = ["min-scale", "initial-scale"].map(
+      (key) => `autoscaling.knative.dev/${key}: "3"`,
+    );
+    await start({ env: {}, annotations: three, program: MODEL_SERVER });
+    await eventually(() => readyPods().length === 3, SOON);
+    const [victim] = readyPods();
+    if (victim === undefined) throw new Error("three pods are needed");
+    let begun = 0;
+    const begunIn = async (): Promise<number> => {
+      const path = "/count";
+      const container = `http://127.0.0.1:${victim.userPort}`;
+      const answer = await callService(container, "container", { path }).catch(() => undefined);
+      // It has left when it answers no more, and began nothing since.
+      if (answer !== undefined) begun = (JSON.parse(answer.body) as { hits: number }).hits;
+      return begun;
+    };
+    const via = platform.activators().map(({ url }) => url);
+    const path = "/sleep?s=0.1";
+    const load = runLoad({ via, host: HOST, path, requests: 250, callers: 5, method: "POST" });
+    await eventually(async () => (await begunIn()) > 0, SOON);
+    // The probe of the container goes on to pass; only its end was announced.
+    process.kill(victim.sidecarPid, "SIGTERM");
+    const toldAt = performance.now();
+    await eventually(() => performance.now() - toldAt > 1_000, { everyMs: 20 });
+    const afterASecond = await begunIn();
+    let isLoaded = true;
+    const answers = load.finally(() => (isLoaded = false));
+    // Looked at again and again, since a container that has left tells nothing.
+    await eventually(
+      async () => {
+        expect(await begunIn()).toBe(afterASecond);
+        return !isLoaded;
+      },
+      { timeoutMs: 60_000, everyMs: 20 },
+    );
+    expect((await answers).filter(({ status }) => status !== 200)).toEqual([]);
+    expect(performance.now() - toldAt).toBeGreaterThan(2_000);
   }, 120_000);
 });
 
