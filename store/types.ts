@@ -73,6 +73,7 @@ export interface BatchWeights {
   readonly soloUs: number;
   readonly logEngineUs: number;
   readonly meanLogSpeed: number;
+  readonly wayUs: number;
 }
 
 /** A session whose calls belong on one target: the one that the last of them was given. */

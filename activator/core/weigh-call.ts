@@ -4,7 +4,7 @@
  */
 import type { DispatchRule } from "../../common/contracts/routing.ts";
 import type { BatchWeights } from "../../common/hexgen/batch-estimate.ts";
-import { batchEstimate, meanSpeeds } from "../../common/hexgen/batch-estimate.ts";
+import { batchEstimate, classSpeeds } from "../../common/hexgen/batch-estimate.ts";
 import type { CallEstimate } from "../../common/hexgen/call-estimate.ts";
 import { heldTokens, warmWorkUs } from "../../common/hexgen/call-estimate.ts";
 import type { CallSize } from "../../common/hexgen/cost.ts";
@@ -55,9 +55,9 @@ type Weigher = (workUs: CallWork["workUs"], characters: number) => CallWork;
 function batchWeigher({ body, estimate, revision, known }: WeighedFacts): Weigher {
   const { promptTokens: inputTokens, outputTokens, workUs } = estimate;
   const size = (cachedTokens: number): CallSize => ({ inputTokens, outputTokens, cachedTokens });
-  const meanLogSpeedOf = meanSpeeds(workUs.keys(), revision, known, size(0));
+  const speeds = classSpeeds(workUs.keys(), revision, known, size(0));
   return (_, characters) => {
     const cachedTokens = heldTokens(body, estimate, revision, characters);
-    return batchEstimate({ size: size(cachedTokens), revision, meanLogSpeedOf });
+    return batchEstimate({ size: size(cachedTokens), revision, speeds });
   };
 }

@@ -55,6 +55,17 @@ export function meanLogSpeeds(
   return sums.map((sum) => sum / weights);
 }
 
+/** Engine time of a whole workflow where each stage runs on its best card: the scale of all loads. */
+export function engineTimeOfWay(
+  template: Template,
+  engineUsOf: (stage: string) => readonly number[],
+): number {
+  let sum = 0;
+  for (const { stage, probability } of template)
+    sum += probability * Math.min(...engineUsOf(stage));
+  return sum;
+}
+
 export interface BatchTarget {
   readonly ordinal: number;
   /** Solo time of the call here. */
@@ -71,18 +82,24 @@ export interface BatchTarget {
 const ADVANTAGE_WEIGHT = 2;
 /** Bounds the advantage, so that a cached prompt does not outweigh any load. */
 const LARGEST_ADVANTAGE = 0.2;
-/** Loads below this are small: they count as parts of it, not of the largest load. */
-const SMALL_LOAD_US = 10_000_000;
+/** Fitted on the benchmark, of whose workflows each takes so much engine time. */
+const FITTED_WAY_US = 19_334_551;
+/** Loads below this part of a workflow are small: they count as parts of it, not of the largest load. */
+export const SMALL_LOAD = 10_000_000 / FITTED_WAY_US;
 /** From this load of the idlest card on the advantage counts in full; on an idle pool speed decides. */
-const BUSY_LOAD_US = 20_000_000;
+export const BUSY_LOAD = 20_000_000 / FITTED_WAY_US;
 const TIE = 1e-9;
 
-/** The target with the largest score; ties go to the smaller load, then to the smaller ordinal. */
+/**
+ * The target with the largest score; ties go to the smaller load, then to the smaller ordinal. `wayUs`
+ * is `engineTimeOfWay` of the call's class, so that a fast model is judged like a slow one.
+ */
 export function chooseForBatch<T extends BatchTarget>(
   targets: readonly T[],
   alpha: number,
+  wayUs: number,
 ): T | undefined {
-  const pool = poolFigures(targets);
+  const pool = poolFigures(targets, wayUs);
   const able = targets.filter(({ canTake }) => canTake);
   const scores = able.map((target) => batchScore(target, alpha, pool));
   const best = Math.max(...scores);
@@ -99,9 +116,10 @@ export interface PoolFigures {
   readonly smallestEngineUs: number;
   readonly smallestLoadUs: number;
   readonly largestLoadUs: number;
+  readonly wayUs: number;
 }
 
-export function poolFigures(targets: Iterable<BatchTarget>): PoolFigures {
+export function poolFigures(targets: Iterable<BatchTarget>, wayUs: number): PoolFigures {
   let smallestServiceUs = Infinity;
   let smallestEngineUs = Infinity;
   let smallestLoadUs = Infinity;
@@ -112,7 +130,7 @@ export function poolFigures(targets: Iterable<BatchTarget>): PoolFigures {
     smallestLoadUs = Math.min(smallestLoadUs, target.loadUs);
     largestLoadUs = Math.max(largestLoadUs, target.loadUs);
   }
-  return { smallestServiceUs, smallestEngineUs, smallestLoadUs, largestLoadUs };
+  return { smallestServiceUs, smallestEngineUs, smallestLoadUs, largestLoadUs, wayUs };
 }
 
 /**
@@ -124,8 +142,9 @@ export function batchScore(target: BatchTarget, alpha: number, pool: PoolFigures
   const difference =
     Math.log(pool.smallestEngineUs) - Math.log(target.engineUs) - target.meanLogSpeed;
   const advantage = Math.min(Math.max(difference, -LARGEST_ADVANTAGE), LARGEST_ADVANTAGE);
-  const busy = Math.min(pool.smallestLoadUs / BUSY_LOAD_US, 1);
-  const load = (1 - alpha) * (target.loadUs / Math.max(pool.largestLoadUs, SMALL_LOAD_US));
+  const busy = Math.min(pool.smallestLoadUs / (BUSY_LOAD * pool.wayUs), 1);
+  const small = SMALL_LOAD * pool.wayUs;
+  const load = (1 - alpha) * (target.loadUs / Math.max(pool.largestLoadUs, small));
   return speed + ADVANTAGE_WEIGHT * busy * advantage - load;
 }
 

@@ -3,7 +3,7 @@
  * what `batch` weighs beside it. For the revision's own cards, by what is known of them.
  */
 import type { BatchingCard } from "./batch-dispatch.ts";
-import { engineUs, meanLogSpeeds } from "./batch-dispatch.ts";
+import { engineTimeOfWay, engineUs, meanLogSpeeds } from "./batch-dispatch.ts";
 import { keepsPrefixes, ownValue, profileOf } from "./call-estimate.ts";
 import type { CallSize } from "./cost.ts";
 import { serviceUs } from "./cost.ts";
@@ -21,6 +21,15 @@ export interface BatchWeights {
   readonly logEngineUs: number;
   /** How slow the card is over a whole workflow, see `meanLogSpeeds`. */
   readonly meanLogSpeed: number;
+  /** Engine time of a workflow of its class, see `engineTimeOfWay`. */
+  readonly wayUs: number;
+}
+
+/** What is the same for all calls of a class on these cards. */
+export interface ClassSpeeds {
+  /** By card, see `meanLogSpeeds`. */
+  readonly meanLogSpeedOf: ReadonlyMap<string, number>;
+  readonly wayUs: number;
 }
 
 export interface BatchEstimate {
@@ -32,17 +41,16 @@ export interface BatchEstimate {
 export interface BatchFacts {
   readonly size: CallSize;
   readonly revision: RevisionKnowledge;
-  /** Cards with their mean speed over a workflow of the call's class; its keys are the cards. */
-  readonly meanLogSpeedOf: ReadonlyMap<string, number>;
+  readonly speeds: ClassSpeeds;
 }
 
-/** The mean speed of each card over the class; 0 for all where no class is known. */
-export function meanSpeeds(
+/** Of the cards that are known, over the class of a call; a call without one is its own class. */
+export function classSpeeds(
   cards: Iterable<string>,
   revision: RevisionKnowledge,
   known: ClassKnowledge | undefined,
   ownSize: CallSize,
-): ReadonlyMap<string, number> {
+): ClassSpeeds {
   const names: string[] = [];
   const batching: BatchingCard[] = [];
   for (const name of cards) {
@@ -56,21 +64,25 @@ export function meanSpeeds(
   );
   // A call without a known way is all that its workflow is: no card has an advantage in it.
   const way = template.length > 0 ? template : [{ stage: "", optional: false, probability: 1 }];
-  const means = meanLogSpeeds(way, (stage) => {
+  const engineUsOf = (stage: string): readonly number[] => {
     const facts = known === undefined ? undefined : ownValue(known.stages, stage);
     const size =
       facts === undefined
         ? ownSize
         : { inputTokens: facts.inputTokens, outputTokens: facts.outputMedian, cachedTokens: 0 };
     return batching.map((card) => engineUs(card, size));
-  });
-  return new Map(names.map((name, index) => [name, means[index] ?? 0]));
+  };
+  const means = meanLogSpeeds(way, engineUsOf);
+  return {
+    meanLogSpeedOf: new Map(names.map((name, index) => [name, means[index] ?? 0])),
+    wayUs: names.length === 0 ? 1 : Math.max(1, engineTimeOfWay(way, engineUsOf)),
+  };
 }
 
-export function batchEstimate({ size, revision, meanLogSpeedOf }: BatchFacts): BatchEstimate {
+export function batchEstimate({ size, revision, speeds }: BatchFacts): BatchEstimate {
   const workUs = new Map<string, number>();
   const weights = new Map<string, BatchWeights>();
-  for (const [name, meanLogSpeed] of meanLogSpeedOf) {
+  for (const [name, meanLogSpeed] of speeds.meanLogSpeedOf) {
     const card = batchingCard(revision, name);
     if (card === undefined) continue;
     const held = keepsPrefixes(revision, name) ? size : { ...size, cachedTokens: 0 };
@@ -80,6 +92,7 @@ export function batchEstimate({ size, revision, meanLogSpeedOf }: BatchFacts): B
       soloUs: Math.max(1, serviceUs(card.profile, held)),
       logEngineUs: Math.log(us),
       meanLogSpeed,
+      wayUs: speeds.wayUs,
     });
   }
   return { workUs, weights };

@@ -1,8 +1,8 @@
 --- @include "layout"
 -- Keeps what `batch` weighs beside the work on a profile; the work.
 local function add_weights(works, name, text)
-  local work, solo, log, mean = string.match(text, '^(%S+) (%S+) (%S+) (%S+)$')
-  works[true] = works[true] or {}
+  local work, solo, log, mean, way = string.match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+  works[true] = works[true] or { [true] = tonumber(way) }
   works[true][name] = { solo = tonumber(solo), log = tonumber(log), mean = tonumber(mean) }
   return tonumber(work)
 end
@@ -15,7 +15,7 @@ end
 
 -- Estimates of a call by profile, from its text: name and us, each ended by a separator, up to the
 -- warm targets. Those that are missing count as the mean of the others; without any, each call counts
--- the usual work. Under the rule `batch` three more numbers stand behind us, see include/batch-choice.
+-- the usual work. Under the rule `batch` four more numbers stand behind us, see include/batch-choice.
 local function parse_works(text)
   local works, sum, count = {}, 0, 0
   local behind = string.find(text or '', '\2', 1, true)

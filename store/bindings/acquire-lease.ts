@@ -4,6 +4,7 @@ import type { Binding, Reply } from "./binding.ts";
 import type {
   AcquireRequest,
   AcquireResult,
+  BatchWeights,
   CallDetails,
   CallPlan,
   Lease,
@@ -69,11 +70,14 @@ function encodeWorks(workUs: CallDetails["workUs"], weights: CallDetails["weight
   let works = "";
   for (const [profile, us] of workUs ?? []) {
     const weight = weights?.get(profile);
-    const beside =
-      weight === undefined ? "" : ` ${weight.soloUs} ${weight.logEngineUs} ${weight.meanLogSpeed}`;
+    const beside = weight === undefined ? "" : encodeWeights(weight);
     works += `${plainName(profile)}${ENTRY}${Math.max(1, Math.round(us))}${beside}${ENTRY}`;
   }
   return works;
+}
+
+function encodeWeights({ soloUs, logEngineUs, meanLogSpeed, wayUs }: BatchWeights): string {
+  return ` ${soloUs} ${logEngineUs} ${meanLogSpeed} ${wayUs}`;
 }
 
 function encodePlan(plan: CallPlan | OwnObjective): string {

@@ -97,7 +97,7 @@ export class Dispatcher {
       case "repo":
         return chooseAsPublished(this.#ready, alpha);
       case "batch":
-        return chooseForBatch(this.#ready, alpha);
+        return chooseForBatch(this.#ready, alpha, this.#estimates.wayUs);
       default:
         return impossible(dispatch);
     }

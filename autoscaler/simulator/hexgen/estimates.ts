@@ -2,7 +2,7 @@
  * What dispatch believes about a call on each card: solo time and engine time, with what the card
  * has cached. One per simulation; it also keeps the prefix stores that the engines fill.
  */
-import { engineUs, meanLogSpeeds } from "../../../common/hexgen/batch-dispatch.ts";
+import { engineTimeOfWay, engineUs, meanLogSpeeds } from "../../../common/hexgen/batch-dispatch.ts";
 import { serviceUs } from "../../../common/hexgen/cost.ts";
 import type { EngineCache } from "./chunked-engine.ts";
 import type { CallPoint } from "./engine.ts";
@@ -21,6 +21,8 @@ export class Estimates {
   readonly table: StageTable;
   /** Per card, see `meanLogSpeeds`. */
   readonly meanLogSpeeds: readonly number[];
+  /** See `engineTimeOfWay`. */
+  readonly wayUs: number;
   readonly #pool: readonly PoolCard[];
   readonly #reuse: Scenario["prefixReuse"];
   readonly #isBlind: boolean;
@@ -35,10 +37,9 @@ export class Estimates {
     this.#stores = pool.map(() =>
       prefixReuse === "evicting" ? new PrefixCache() : new PrefixMemory(),
     );
-    this.meanLogSpeeds = meanLogSpeeds(
-      workflowClass.template,
-      (name) => this.table.of(name).engineUs,
-    );
+    const engineUsOf = (stage: string): readonly number[] => this.table.of(stage).engineUs;
+    this.meanLogSpeeds = meanLogSpeeds(workflowClass.template, engineUsOf);
+    this.wayUs = engineTimeOfWay(workflowClass.template, engineUsOf);
   }
 
   /** Estimates of a call of that stage and workflow, per card, into `estimates`. */

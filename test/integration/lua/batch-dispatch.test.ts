@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BatchTarget } from "../../../common/hexgen/batch-dispatch.ts";
 import { chooseForBatch } from "../../../common/hexgen/batch-dispatch.ts";
 import type { BatchEstimate } from "../../../common/hexgen/batch-estimate.ts";
-import { batchEstimate, meanSpeeds } from "../../../common/hexgen/batch-estimate.ts";
+import { batchEstimate, classSpeeds } from "../../../common/hexgen/batch-estimate.ts";
 import type { CallSize } from "../../../common/hexgen/cost.ts";
 import type { ClassKnowledge } from "../../../common/hexgen/knowledge.ts";
 import { NOTHING_KNOWN } from "../../../common/hexgen/knowledge.ts";
@@ -37,6 +37,9 @@ function stageOf(inputTokens: number, outputMedian: number): ClassKnowledge["sta
   return { calls: 100, inputTokens, outputMedian, outputUpper: outputMedian, expectedUs: 0 };
 }
 
+const NO_SIZE = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
+const WAY_US = classSpeeds(CARDS, NOTHING_KNOWN, CLASS, NO_SIZE).wayUs;
+
 interface Pod {
   readonly uid: string;
   readonly card: string;
@@ -54,8 +57,8 @@ function podsOf(count: number): Pod[] {
 }
 
 function estimateOf(size: CallSize): BatchEstimate {
-  const meanLogSpeedOf = meanSpeeds(CARDS, NOTHING_KNOWN, CLASS, size);
-  return batchEstimate({ size, revision: NOTHING_KNOWN, meanLogSpeedOf });
+  const speeds = classSpeeds(CARDS, NOTHING_KNOWN, CLASS, size);
+  return batchEstimate({ size, revision: NOTHING_KNOWN, speeds });
 }
 
 function targetOf(pod: Pod, { workUs, weights }: BatchEstimate, canTake: boolean): BatchTarget {
@@ -101,7 +104,7 @@ describe("the rule batch", () => {
           const target = targetOf(pod, warm.includes(pod) ? held : cold, !exclude.includes(pod));
           return { ...target, pod };
         });
-        const expected = chooseForBatch(choices, ALPHA);
+        const expected = chooseForBatch(choices, ALPHA, WAY_US);
         const id = `c${round}`;
         const result = await rig.store.acquireLease(
           acquireRequest(id, {

@@ -232,6 +232,9 @@ describe("dispatch for engines that batch", () => {
     expect(engineUs(fast, size(36_480, 100))).toBe(12_160_000 + 100 * 20_000);
   });
 
+  /** Engine time of a workflow of the benchmark. */
+  const WAY_US = 19_334_551;
+
   const target = (fields: Partial<BatchTarget> & { ordinal: number }): BatchTarget => ({
     serviceUs: 1_000_000,
     engineUs: 1_000_000,
@@ -243,11 +246,13 @@ describe("dispatch for engines that batch", () => {
 
   it("takes the fast card of an idle pool, the lighter one of equal cards", () => {
     const slow = target({ ordinal: 0, serviceUs: 2_000_000, engineUs: 900_000 });
-    expect(chooseForBatch([slow, target({ ordinal: 1 })], 0.3)?.ordinal).toBe(1);
+    expect(chooseForBatch([slow, target({ ordinal: 1 })], 0.3, WAY_US)?.ordinal).toBe(1);
     const loaded = target({ ordinal: 0, loadUs: 5 });
-    expect(chooseForBatch([loaded, target({ ordinal: 1 })], 0.3)?.ordinal).toBe(1);
-    expect(chooseForBatch([target({ ordinal: 1 }), target({ ordinal: 0 })], 0)?.ordinal).toBe(0);
-    expect(chooseForBatch([target({ ordinal: 0, canTake: false })], 0.3)).toBeUndefined();
+    expect(chooseForBatch([loaded, target({ ordinal: 1 })], 0.3, WAY_US)?.ordinal).toBe(1);
+    expect(
+      chooseForBatch([target({ ordinal: 1 }), target({ ordinal: 0 })], 0, WAY_US)?.ordinal,
+    ).toBe(0);
+    expect(chooseForBatch([target({ ordinal: 0, canTake: false })], 0.3, WAY_US)).toBeUndefined();
   });
 
   it("sends each kind of call where it is comparatively cheap, once the pool is busy", () => {
@@ -270,8 +275,22 @@ describe("dispatch for engines that batch", () => {
           }),
         ),
         0,
+        WAY_US,
       )?.ordinal;
     expect(choose("long")).toBe(0);
     expect(choose("wordy")).toBe(1);
+  });
+
+  it("judges a model that is a hundred times as fast alike", () => {
+    const loads = [0, 3_000_000, 9_000_000, 60_000_000];
+    for (const loadUs of loads) {
+      const choose = (speed: number): number | undefined => {
+        const fastOne = target({ ordinal: 0, loadUs: loadUs / speed, serviceUs: 1e6 / speed });
+        const slowOne = target({ ordinal: 1, loadUs: loadUs / 2 / speed, serviceUs: 2e6 / speed });
+        const pair = [fastOne, slowOne].map((each) => ({ ...each, engineUs: 1e6 / speed }));
+        return chooseForBatch(pair, 0.3, WAY_US / speed)?.ordinal;
+      };
+      expect(choose(100), String(loadUs)).toBe(choose(1));
+    }
   });
 });
