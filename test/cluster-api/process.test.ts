@@ -113,22 +113,33 @@ describe("the autoscaler process", () => {
     await isActive(key);
   }, 60_000);
 
-  it("drops the series of revisions that are gone (F28)", async () => {
+  it("drops the series of fifty revisions that are gone (F28)", async () => {
     const [, second] = started;
     if (second === undefined) throw new Error("the test before starts it");
-    const names = Array.from({ length: 20 }, (_, index) => `churn-${index}-00001`);
+    const names = Array.from({ length: 50 }, (_, index) => `churn-${index}-00001`);
+    const page = async (): Promise<string> => (await fetch(`${second.admin}/metrics`)).text();
+    // Node's own are bounded, but appear one by one as kinds of garbage collection first happen.
+    const seriesIn = (text: string): number => text.match(/^pilotlight_/gm)?.length ?? 0;
+    const before = seriesIn(await page());
     const keys = await Promise.all(names.map((name) => world.define(name)));
     await Promise.all(keys.map(isActive));
-    const page = async (): Promise<string> => (await fetch(`${second.admin}/metrics`)).text();
     expect(await page()).toContain('revision="churn-7-00001"');
     await Promise.all(keys.map((key) => world.remove(key)));
     await eventually(async () => !(await page()).includes('revision="churn-'), {
       ...SOON,
       timeoutMs: 60_000,
     });
-    const from = performance.now();
-    await page();
-    expect(performance.now() - from).toBeLessThan(1_000);
+    const after = seriesIn(await page());
+    expect(after).toBeLessThanOrEqual(before * 1.05);
+    expect(after).toBeGreaterThanOrEqual(before / 1.05);
+    // The best of a few: other work of this machine is not the page's.
+    const scrapes: number[] = [];
+    for (let scrape = 0; scrape < 10; scrape += 1) {
+      const from = performance.now();
+      await page();
+      scrapes.push(performance.now() - from);
+    }
+    expect(Math.min(...scrapes)).toBeLessThan(100);
   }, 120_000);
 
   it("ends in good order and gives its leadership up", async () => {
