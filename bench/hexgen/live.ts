@@ -5,7 +5,7 @@
  */
 import { Agent, request } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { QueueOrder, RevisionConfig } from "../../common/contracts/routing.ts";
+import type { DispatchRule, QueueOrder, RevisionConfig } from "../../common/contracts/routing.ts";
 import { roundHalfUp, serviceUs } from "../../common/hexgen/cost.ts";
 import type { ClassKnowledge, RevisionKnowledge } from "../../common/hexgen/knowledge.ts";
 import { meanOverPool } from "../../common/hexgen/call-estimate.ts";
@@ -40,6 +40,7 @@ export interface LivePolicy {
   readonly name: string;
   readonly policy: RevisionConfig["policy"];
   readonly order: QueueOrder;
+  readonly rule?: DispatchRule;
   readonly simulated: SimulatedPolicy;
 }
 
@@ -67,6 +68,13 @@ export const LIVE_POLICIES: readonly LivePolicy[] = [
     policy: "speed-aware",
     order: "urgency",
     simulated: { dispatch: "wb", alpha: 0.3, order: "urgency", admission: "backfill" },
+  },
+  {
+    name: "batch+urgency",
+    policy: "speed-aware",
+    order: "urgency",
+    rule: "batch",
+    simulated: { dispatch: "batch", alpha: 0.3, order: "urgency", admission: "backfill" },
   },
 ];
 
@@ -147,6 +155,7 @@ async function configure(rig: ActivatorBench, policy: LivePolicy): Promise<void>
     policy: policy.policy,
     queueOrder: policy.order,
     binding: "early",
+    ...(policy.rule === undefined ? {} : { dispatchRule: policy.rule }),
     alpha: 0.3,
     containerConcurrency: CONCURRENCY,
     localQueue: 10_000,

@@ -22,10 +22,13 @@ it("sees policies that change places", () => {
   expect(sameRanking([figures("a", 3, 20), figures("b", 2, 30)], "p95S")).toBe(false);
 });
 
-it("compares round robin, the paper's policy and ours", () => {
+it("compares round robin, the paper's policy, and ours by both rules", () => {
   expect(LIVE_POLICIES.map(({ simulated }) => [simulated.dispatch, simulated.order])).toEqual([
     ["rr", "fifo"],
     ["wb", "pq"],
     ["wb", "urgency"],
+    ["batch", "urgency"],
   ]);
+  // What a service with early binding has, see the settings.
+  expect(LIVE_POLICIES.at(-1)?.rule).toBe("batch");
 });
