@@ -3,15 +3,16 @@ import { resolve } from "node:path";
 import { PlatformError } from "../../common/errors.ts";
 import { createTerminal } from "../demo/terminal.ts";
 import { EXIT } from "../command.ts";
-import type { Command } from "../command.ts";
+import type { Command, ExitCode } from "../command.ts";
 
 const DEFAULT_PORT = 0;
 
 export const demo: Command = {
   name: "demo",
   summary: "start the platform with the examples, show the way from zero and back, and stop it",
-  usage: "[--port N] [--json FILE]",
+  usage: "[--cells | --port N] [--json FILE]",
   options: {
+    cells: { type: "boolean", help: "three cells under one URL, in place of the examples" },
     port: { type: "string", value: "N", help: "public port (default: any free one)" },
     json: { type: "string", value: "FILE", help: "write the figures as a report to FILE" },
   },
@@ -19,8 +20,9 @@ export const demo: Command = {
     "Starts Valkey, two activators, the autoscaler and the dashboard, deploys the example services\n" +
     "from their Knative Service files, sends real requests, shows each cold start as a timeline, the\n" +
     "scale out and the way back to zero, and prints a summary. Leaves nothing behind, also after\n" +
-    "Ctrl-C. Exits 0 when every answer was 2xx and every bar was met.",
-  examples: ["pilotlight demo", "pilotlight demo --json demo.json"],
+    "Ctrl-C. Exits 0 when every answer was 2xx and every bar was met. With --cells it shows instead\n" +
+    "how three cells serve one URL, and lose one of them.",
+  examples: ["pilotlight demo", "pilotlight demo --cells", "pilotlight demo --json demo.json"],
   run: async (context) => {
     const abort = new AbortController();
     const off = context.onSignal(() => {
@@ -30,6 +32,7 @@ export const demo: Command = {
     });
     const jsonFile = context.options.text("json");
     try {
+      if (context.options.flag("cells")) return await demoCells(abort.signal);
       // Loads the whole platform, which the other commands start without.
       const { runDemo } = await import("../demo/run.ts");
       const code = await runDemo({
@@ -44,6 +47,12 @@ export const demo: Command = {
     }
   },
 };
+
+async function demoCells(signal: AbortSignal): Promise<ExitCode> {
+  const { runCellsDemo } = await import("../demo/cells-demo.ts");
+  const code = await runCellsDemo(createTerminal(process.stdout), signal);
+  return code === 0 ? EXIT.ok : EXIT.failure;
+}
 
 function portOf(text: string | undefined): number {
   if (text === undefined) return DEFAULT_PORT;

@@ -28,6 +28,8 @@ export interface CallResult {
   readonly reason: string;
   readonly coldStart: boolean;
   readonly requestId: string;
+  /** `Server-Timing` as it came. */
+  readonly serverTiming: string;
   /** When the container says that it could first do its work, ms since the epoch; 0 = it does not say. */
   readonly containerReadyAt: number;
   readonly body: Buffer;
@@ -66,6 +68,7 @@ function callOnce(agent: Agent, options: CallOptions): Promise<CallResult> {
       resolve({
         coldStart: false,
         requestId: "",
+        serverTiming: "",
         containerReadyAt: 0,
         ...result,
         body: Buffer.concat(chunks),
@@ -100,6 +103,7 @@ function describe(answer: IncomingMessage): Omit<CallResult, "body" | "firstByte
     reason: header("pilotlight-reason"),
     coldStart: header("pilotlight-cold-start") === "true",
     requestId: header("x-request-id"),
+    serverTiming: header("server-timing"),
     containerReadyAt: Number(header("x-example-ready-at")) || 0,
   };
 }
