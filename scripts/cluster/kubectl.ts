@@ -25,12 +25,9 @@ export async function getObject<T>(...what: readonly string[]): Promise<T | unde
 }
 
 /** Applies manifests given as text; server-side, so that what was left out stays as others set it. */
-export async function applyText(text: string): Promise<void> {
-  await run(
-    kubectlPath(),
-    ["--kubeconfig", KUBECONFIG, "apply", "--server-side", "--force-conflicts", "-f", "-"],
-    { input: text },
-  );
+export async function applyText(text: string, ...more: readonly string[]): Promise<void> {
+  const how = ["--server-side", "--force-conflicts", ...more, "-f", "-"];
+  await run(kubectlPath(), ["--kubeconfig", KUBECONFIG, "apply", ...how], { input: text });
 }
 
 /** Applies manifests again and again until the API server takes them, as while a webhook starts. */

@@ -31,12 +31,15 @@ export function readManifests(
   replace: (text: string) => string = (text) => text,
 ): readonly Manifest[] {
   const files = paths.flatMap(yamlFiles);
-  const objects = files.flatMap((file) =>
-    parseAllDocuments(replace(readFileSync(file, "utf8"))).map(
-      (one) => one.toJS() as Manifest | null,
-    ),
-  );
-  return objects.flatMap((one) => (one?.kind === undefined ? [] : [one])).toSorted(byKind);
+  return files
+    .flatMap((file) => parseManifests(replace(readFileSync(file, "utf8"))))
+    .toSorted(byKind);
+}
+
+/** Every object of one text, in its order. */
+export function parseManifests(text: string): readonly Manifest[] {
+  const objects = parseAllDocuments(text).map((one) => one.toJS() as Manifest | null);
+  return objects.flatMap((one) => (one?.kind === undefined ? [] : [one]));
 }
 
 export function toText(objects: readonly Manifest[]): string {

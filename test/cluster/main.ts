@@ -2,8 +2,8 @@
  * `npm run test:cluster`: the proof on a real Kubernetes with a real Knative, stock and Pilotlight
  * side by side in the same rig. Ends with `N passed, N failed`.
  *
- *   npm run test:cluster -- [--json FILE] [--only WORDS] [--full] [--conformance]
- *     [--use-running [--no-images]] [--keep]
+ *   npm run test:cluster -- [--json FILE] [--only WORDS] [--full | --ci] [--limit MINUTES]
+ *     [--conformance] [--use-running [--no-images]] [--keep]
  */
 import { parseArgs } from "node:util";
 import { errorText } from "../../common/errors.ts";
@@ -11,19 +11,26 @@ import { ReportBuilder, exitCodeOf, writeReport } from "../../foundation/report.
 import { missingCapabilities } from "../../scripts/cluster/capabilities.ts";
 import { anythingThere, takeDown } from "../../scripts/cluster/down.ts";
 import { bringOwnImages } from "../../scripts/cluster/images/ours.ts";
+import { kubectl } from "../../scripts/cluster/kubectl.ts";
 import { takeLock } from "../../scripts/cluster/lock.ts";
 import { Progress } from "../../scripts/cluster/progress.ts";
 import { endRunning } from "../../scripts/cluster/run.ts";
 import { isHealthy } from "../../scripts/cluster/status.ts";
 import { bringUp } from "../../scripts/cluster/up.ts";
+import { PLOT, drawRatios } from "./plot.ts";
 import { addRows } from "./rows.ts";
 import { EXPERIMENTS } from "./experiments.ts";
 import type { Experiment, Outcome } from "./measure/measure.ts";
 import { closeConnections } from "./rig/client.ts";
+import { NAMESPACE } from "./rig/services.ts";
 import type { System } from "./rig/system.ts";
+import { StepRunner, print } from "./runner.ts";
+import { admissionSteps } from "./steps/admission.ts";
+import { apiServerSteps } from "./steps/api-server.ts";
+import { fieldReportSteps } from "./steps/field-reports.ts";
+import { outageSteps } from "./steps/outages.ts";
 import { SUITES, prepareConformance, runSuite, worseThan } from "./steps/conformance.ts";
 import type { SuiteResult } from "./steps/conformance.ts";
-import type { Step } from "./steps/step.ts";
 import { stockSteps } from "./steps/stock.ts";
 import { proofSteps, swapSteps, wayBackSteps } from "./steps/swap.ts";
 
@@ -37,6 +44,13 @@ const { values } = parseArgs({
     "no-images": { type: "boolean", default: false },
     keep: { type: "boolean", default: false },
     full: { type: "boolean", default: false },
+    /**
+     * For machines that others share: short loads, what fails is tried once more, and figures that
+     * hang on the machine's speed are reported without a bar.
+     */
+    ci: { type: "boolean", default: false },
+    /** After so many minutes the cluster is taken down, and what ran is named. */
+    limit: { type: "string" },
     /** Knative's own conformance suites as well, on both systems: half an hour more. */
     conformance: { type: "boolean", default: false },
   },
@@ -46,7 +60,11 @@ const report = new ReportBuilder("test:cluster");
 const progress = new Progress();
 const outcomes: Record<System, Map<string, Outcome>> = { stock: new Map(), pilotlight: new Map() };
 const conformance: Record<System, SuiteResult[]> = { stock: [], pilotlight: [] };
-const counts = { passed: 0, failed: 0 };
+const steps = new StepRunner({
+  report,
+  only: values.only?.split(","),
+  beforeSecondTry: values.ci ? clearServices : undefined,
+});
 
 const missing = await missingCapabilities();
 if (missing.length > 0) skip(missing);
@@ -54,24 +72,29 @@ else await main();
 
 async function main(): Promise<void> {
   const release = takeLock("test:cluster");
-  let cut = "";
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => {
-      cut = signal;
-      endRunning();
-      void leave(release, signal);
-    });
-  }
+  let isCut = false;
+  const cut = (why: string, code: number): void => {
+    // A signal to the whole group comes twice.
+    if (isCut) return;
+    isCut = true;
+    endRunning();
+    void leave(release, why).then(() => process.exit(code));
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => cut(signal, 130));
+  const minutes = Number(values.limit ?? 0);
+  const late = (): void => cut(`the limit of ${minutes} minutes`, 1);
+  const limit = minutes > 0 ? setTimeout(late, minutes * 60_000) : undefined;
   try {
-    await step({ name: "the cluster is up, with stock Knative", run: start });
-    if (counts.failed === 0) await everything();
-    report.complete();
+    await steps.run({ name: "the cluster is up, with stock Knative", run: start });
+    if (steps.failed === 0) await everything();
+    if (!isCut) report.complete();
   } catch (error) {
+    if (isCut) return;
     report.note(`Cut short: ${errorText(error)}`);
-    counts.failed += 1;
-    print(errorText(error));
+    steps.fail(errorText(error));
   } finally {
-    if (cut === "") {
+    clearTimeout(limit);
+    if (!isCut) {
       await tidy();
       release();
       finish();
@@ -93,16 +116,22 @@ async function start(): Promise<void> {
 }
 
 async function everything(): Promise<void> {
-  for (const one of stockSteps) await step(one);
+  for (const one of stockSteps) await steps.run(one);
   await measure("stock");
   await conform("stock");
-  await step({ name: "our images are built from the repository's Dockerfile", run: images });
-  for (const one of [...swapSteps, ...proofSteps]) await step(one);
+  await steps.run({ name: "our images are built from the repository's Dockerfile", run: images });
+  for (const one of [...swapSteps, ...admissionSteps, ...proofSteps]) await steps.run(one);
   await measure("pilotlight");
+  const outages = outageSteps({ awayS: values.full ? 120 : 30 });
+  for (const one of [...fieldReportSteps, ...outages]) await steps.run(one);
   await conform("pilotlight");
-  for (const one of wayBackSteps) await step(one);
+  for (const one of [...wayBackSteps, ...apiServerSteps]) await steps.run(one);
   // Chosen parts are for looking at; the bars hold for the whole.
-  if (values.only === undefined) addRows(report, outcomes);
+  if (values.only !== undefined) return;
+  addRows(report, outcomes, { judgesSpeed: !values.ci });
+  if (values.ci) return;
+  drawRatios(report.report().rows);
+  report.plot(PLOT);
 }
 
 async function images(): Promise<string | void> {
@@ -112,7 +141,7 @@ async function images(): Promise<string | void> {
 
 async function measure(system: System): Promise<void> {
   for (const experiment of EXPERIMENTS) {
-    await step({
+    await steps.run({
       name: `${system}: ${experiment.name}`,
       run: () => experimentOn(system, experiment),
     });
@@ -122,12 +151,12 @@ async function measure(system: System): Promise<void> {
 /** Knative's own suites: what passes on stock has to pass on ours. */
 async function conform(system: System): Promise<void> {
   if (!values.conformance) return;
-  await step({
+  await steps.run({
     name: `${system}: the conformance suites are ready`,
     run: () => prepareConformance(progress),
   });
   for (const suite of SUITES) {
-    await step({
+    await steps.run({
       name: `${system}: conformance ${suite}`,
       run: () => runConformance(system, suite),
     });
@@ -146,53 +175,35 @@ async function runConformance(system: System, suite: (typeof SUITES)[number]): P
 }
 
 async function experimentOn(system: System, experiment: Experiment): Promise<string> {
-  const outcome = await experiment.run(system, { short: !values.full });
+  const coldStarts = values.ci ? 4 : values.full ? 21 : 8;
+  const outcome = await experiment.run(system, { short: !values.full, coldStarts });
   outcomes[system].set(experiment.name, outcome);
   for (const note of outcome.notes) report.note(note);
   return outcome.notes.join("; ");
 }
 
-async function step({ name, run }: Step): Promise<void> {
-  if (!chosen(name)) return;
-  const startedAt = performance.now();
-  const ms = (): number => Math.round(performance.now() - startedAt);
-  try {
-    const remark = (await run()) ?? "";
-    counts.passed += 1;
-    report.addToTable("steps", { step: name, verdict: "pass", ms: ms(), remark });
-    print(
-      `pass  ${name}  (${(ms() / 1000).toFixed(1)} s)${remark === "" ? "" : `\n      ${remark}`}`,
-    );
-  } catch (error) {
-    counts.failed += 1;
-    const remark = errorText(error);
-    report.addToTable("steps", { step: name, verdict: "fail", ms: ms(), remark });
-    print(`FAIL  ${name}  (${(ms() / 1000).toFixed(1)} s)\n      ${remark}`);
-  }
-}
-
-function chosen(name: string): boolean {
-  const words = values.only?.split(",");
-  const always = ["the cluster is up"];
-  if (words === undefined || always.some((start) => name.startsWith(start))) return true;
-  return words.some((word) => name.includes(word));
+/** What a failed step left; the example belongs to several steps. */
+async function clearServices(): Promise<void> {
+  const found = await kubectl("get", "ksvc", "-n", NAMESPACE, "-o", "name").catch(() => "");
+  const left = found.split("\n").filter((name) => name !== "" && !name.endsWith("/echo"));
+  if (left.length === 0) return;
+  await kubectl("delete", "-n", NAMESPACE, ...left, "--ignore-not-found", "--timeout=60s");
 }
 
 async function tidy(): Promise<void> {
   closeConnections();
   if (values.keep || values["use-running"]) return;
   const left = await takeDown();
-  if (left.length === 0) return;
-  counts.failed += 1;
-  print(`FAIL  nothing is left behind: ${left.join(", ")}`);
+  if (left.length > 0) steps.fail(`nothing is left behind: ${left.join(", ")}`);
 }
 
-async function leave(release: () => void, signal: string): Promise<void> {
-  report.note(`Cut by ${signal}`);
+async function leave(release: () => void, why: string): Promise<void> {
+  const during = steps.current === "" ? "" : `, during: ${steps.current}`;
+  report.note(`Cut by ${why}${during}`);
+  steps.fail(`cut by ${why}${during}`);
   if (!values["use-running"]) await takeDown();
   release();
   finish();
-  process.exit(130);
 }
 
 function finish(): void {
@@ -201,8 +212,9 @@ function finish(): void {
     print(`${id} ${value} ${unit}${ratio === undefined ? "" : ` (ratio ${ratio})`}: ${verdict}`);
   }
   if (values.json !== undefined) writeReport(finished, values.json);
-  print(`${counts.passed} passed, ${counts.failed} failed`);
-  process.exitCode = counts.failed > 0 ? 1 : exitCodeOf(finished);
+  const short = finished.rows.filter(({ verdict }) => verdict === "short").length;
+  print(`${steps.passed} passed, ${steps.failed + short} failed`);
+  process.exitCode = steps.failed > 0 ? 1 : exitCodeOf(finished);
 }
 
 /** Only CI may go on without a cluster; it says why, loudly. */
@@ -213,8 +225,4 @@ function skip(reasons: readonly string[]): void {
   if (values.json !== undefined) writeReport(report.report(), values.json);
   print(inCi ? "skipped: test:cluster\n0 passed, 0 failed" : "0 passed, 1 failed");
   process.exitCode = inCi ? 0 : 1;
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

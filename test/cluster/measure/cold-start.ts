@@ -24,9 +24,9 @@ interface Sample {
 
 export const coldStart: Experiment = {
   name: "cold start",
-  async run(system: System, { short }: ExperimentOptions): Promise<Outcome> {
+  async run(system: System, { coldStarts }: ExperimentOptions): Promise<Outcome> {
     const samples: Sample[] = [];
-    for (let round = 0; round < (short ? 8 : 21); round += 1) {
+    for (let round = 0; round < coldStarts; round += 1) {
       samples.push(await oneColdStart(system, `cold-${round}`));
     }
     const totals = samples.map(({ totalMs }) => totalMs);

@@ -16,6 +16,8 @@ export interface Experiment {
 }
 
 export interface ExperimentOptions {
-  /** Fewer samples and shorter loads, as in every CI run. */
+  /** Shorter loads. */
   readonly short: boolean;
+  /** First requests to measure. */
+  readonly coldStarts: number;
 }

@@ -4,6 +4,7 @@ import { pause } from "../../../scripts/cluster/waiting.ts";
 import { kubectl } from "../../../scripts/cluster/kubectl.ts";
 import { quantile, reasons, sendLoad } from "../rig/load.ts";
 import { podsOf, remove } from "../rig/services.ts";
+import { steadyNode } from "../rig/store.ts";
 import { nodeNames, pinActivators } from "../rig/system.ts";
 import type { System } from "../rig/system.ts";
 import { LOAD, countFailures, deployFixed } from "./crashed-pods.ts";
@@ -17,7 +18,9 @@ const SLOW_MS = 1_000;
 export const nodeCut: Experiment = {
   name: "node cut off",
   async run(system: System): Promise<Outcome> {
-    const [stays = "", cut = ""] = nodeNames;
+    const stays = system === "stock" ? nodeNames[0] : await steadyNode();
+    const cut = nodeNames.find((node) => node !== stays);
+    if (stays === undefined || cut === undefined) throw new Error("there are not two nodes");
     const name = "cut";
     await pinActivators(system, stays);
     await deployFixed(system, name);

@@ -43,7 +43,7 @@ export interface Pod {
     readonly deletionTimestamp?: string;
     readonly labels: Readonly<Record<string, string>>;
   };
-  readonly spec: { readonly nodeName?: string };
+  readonly spec: { readonly nodeName?: string; readonly terminationGracePeriodSeconds?: number };
   readonly status: {
     readonly phase: string;
     readonly podIP?: string;
@@ -160,4 +160,34 @@ export async function waitForZero(service: string, timeoutMs = 180_000): Promise
     },
     { timeoutMs, everyMs: 250 },
   );
+}
+
+/** Waits until the last pod is gone: one that is going still answers. */
+export async function waitForNone(service: string): Promise<void> {
+  await waitForZero(service);
+  await waitFor(`no pod of ${service}`, async () => (await podsOf(service)).length === 0, {
+    timeoutMs: 120_000,
+    everyMs: 250,
+  });
+}
+
+/** How many pods a revision's Deployment asks for. */
+export async function replicasOf(revision: string): Promise<number> {
+  interface Deployments {
+    readonly items: readonly { readonly spec: { readonly replicas: number } }[];
+  }
+  const selector = `serving.knative.dev/revision=${revision}`;
+  const list = await getObject<Deployments>("deployments", "-n", NAMESPACE, "-l", selector);
+  const [found] = list?.items ?? [];
+  if (found === undefined) throw new Error(`${revision} has no Deployment`);
+  return found.spec.replicas;
+}
+
+/** The conditions of a revision's PodAutoscaler in words. */
+export async function scalerWords(revision: string): Promise<string> {
+  interface Scaler {
+    readonly status?: { readonly conditions?: readonly Condition[] };
+  }
+  const scaler = await getObject<Scaler>("podautoscaler", revision, "-n", NAMESPACE);
+  return (scaler?.status?.conditions ?? []).map(inWords).join("; ");
 }

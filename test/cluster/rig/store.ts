@@ -5,6 +5,8 @@ import type { RevisionKey } from "../../../common/contracts/routing.ts";
 import { createStore } from "../../../store/store.ts";
 import { idleBesideWaiting } from "../../support/idle-beside-waiting.ts";
 import type { IdleBesideWaiting } from "../../support/idle-beside-waiting.ts";
+import { waitFor } from "../../../scripts/cluster/waiting.ts";
+import { podsOfPart } from "./ours.ts";
 import type { Pod } from "./services.ts";
 
 const NAMESPACE = ["-n", KNATIVE_NAMESPACE] as const;
@@ -37,23 +39,50 @@ export async function watchIdle(
 
 /** The address of the primary as this machine reaches it; pods know it by a name of their own. */
 async function primaryUrl(): Promise<string> {
-  const secret = await getObject<{ data: { password: string } }>(
+  const { status } = await primary();
+  return `redis://pilotlight:${await password("password")}@${status.podIP}:6379`;
+}
+
+async function password(key: string): Promise<string> {
+  const secret = await getObject<{ data: Readonly<Record<string, string>> }>(
     "secret",
     "pilotlight-store",
     ...NAMESPACE,
   );
-  const password = Buffer.from(secret?.data.password ?? "", "base64").toString();
-  const list = await getObject<{ items: readonly Pod[] }>(
-    "pods",
-    ...NAMESPACE,
-    "-l",
-    "pilotlight.dev/part=store",
-  );
-  for (const { metadata, status } of list?.items ?? []) {
-    const ask = ["valkey-cli", "--no-auth-warning", "--user", "pilotlight", "--pass", password];
-    const inPod = ["exec", metadata.name, ...NAMESPACE, "-c", "valkey", "--"];
-    const said = await kubectl(...inPod, ...ask, "info", "replication");
-    if (said.includes("role:master")) return `redis://pilotlight:${password}@${status.podIP}:6379`;
+  return Buffer.from(secret?.data[key] ?? "", "base64").toString();
+}
+
+async function primary(): Promise<Pod> {
+  const ask = ["valkey-cli", "--no-auth-warning", "--user", "pilotlight"];
+  const words = [...ask, "--pass", await password("password"), "info", "replication"];
+  for (const pod of await podsOfPart("store")) {
+    if ((await inPod(pod, "valkey", words)).includes("role:master")) return pod;
   }
   throw new Error("No pod of the store says that it is the primary");
+}
+
+const inPod = ({ metadata }: Pod, container: string, words: readonly string[]): Promise<string> =>
+  kubectl("exec", metadata.name, ...NAMESPACE, "-c", container, "--", ...words);
+
+/**
+ * The node that holds most of the store's pods, and the primary: it is led there if need be. With
+ * the other one cut off the store goes on as it was, so that the loss of pods is what shows.
+ */
+export async function steadyNode(): Promise<string> {
+  const names = (await podsOfPart("store")).map(({ spec }) => spec.nodeName ?? "");
+  const most = (name: string): number => names.filter((other) => other === name).length;
+  const [steady = ""] = names.toSorted((left, right) => most(right) - most(left));
+  const cli = ["valkey-cli", "--no-auth-warning", "--user", "internal", "-p", "26379"];
+  const order = [...cli, "--pass", await password("internal-password"), "sentinel", "failover"];
+  await waitFor(
+    `the primary on ${steady}`,
+    async () => {
+      const leads = await primary();
+      if (leads.spec.nodeName === steady) return true;
+      await inPod(leads, "sentinel", [...order, "pilotlight"]);
+      throw new Error(`it is on ${leads.spec.nodeName ?? "none"}`);
+    },
+    { timeoutMs: 120_000, everyMs: 5_000 },
+  );
+  return steady;
 }

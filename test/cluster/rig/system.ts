@@ -65,23 +65,35 @@ export async function becomeStock(): Promise<void> {
   });
 }
 
-/** Every pod that serves has this system's queue-proxy. */
+/**
+ * Every pod that serves has this system's queue-proxy. One that is going may take its whole grace
+ * period: kubelet asks a pod that was started anew at an address which it has no more.
+ */
 async function waitForSidecars(system: System): Promise<void> {
-  const images = '{range .items[*]}{.spec.containers[-1:].image}{"\\n"}{end}';
   await waitFor(
     `the queue-proxy of ${system} in every pod`,
     async () => {
-      const args = ["get", "pods", "-A", "-l", "serving.knative.dev/revision"];
-      const found = await kubectl(...args, "-o", `jsonpath=${images}`);
-      const all = found.split("\n").filter((line) => line !== "");
-      const others = all.filter(
-        (line) => line.includes("pilotlight") !== (system === "pilotlight"),
+      const images = (await servingPods()).map(({ spec }) => spec.containers.at(-1)?.image ?? "");
+      const others = images.filter(
+        (image) => image.includes("pilotlight") !== (system === "pilotlight"),
       );
       if (others.length === 0) return true;
       throw new Error(`${others.length} pods have ${others[0]}`);
     },
     { timeoutMs: 240_000, everyMs: 500 },
   );
+}
+
+interface ServingPod {
+  readonly metadata: { readonly deletionTimestamp?: string };
+  readonly spec: { readonly containers: readonly { readonly image: string }[] };
+}
+
+/** Pods of revisions that are not going. */
+export async function servingPods(): Promise<readonly ServingPod[]> {
+  const selector = "serving.knative.dev/revision";
+  const list = await getObject<{ items: readonly ServingPod[] }>("pods", "-A", "-l", selector);
+  return (list?.items ?? []).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 
 async function makeSecret(): Promise<void> {

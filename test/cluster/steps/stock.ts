@@ -2,7 +2,7 @@
 import { kubectl } from "../../../scripts/cluster/kubectl.ts";
 import { NODES } from "../../../scripts/cluster/layout.ts";
 import { call } from "../rig/client.ts";
-import { deploy, podsOf, remove, waitForZero } from "../rig/services.ts";
+import { deploy, podsOf, remove, waitForNone } from "../rig/services.ts";
 import { CLASS } from "../rig/system.ts";
 import { expect } from "./step.ts";
 import type { Step } from "./step.ts";
@@ -23,7 +23,7 @@ export const stockSteps: readonly Step[] = [
   {
     name: "stock: it goes to zero and answers from zero",
     async run() {
-      await waitForZero("hello");
+      await waitForNone("hello");
       const answer = await call({ service: "hello" });
       expect(answer.status === 200, `the answer was ${answer.status} ${answer.body}`);
       await remove("hello");
