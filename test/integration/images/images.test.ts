@@ -59,7 +59,7 @@ describe("the Dockerfile", () => {
         (match) => match[1] ?? "",
       ),
     );
-    const sources = ["activator", "queue-proxy", "autoscaler"].flatMap(importsBelow);
+    const sources = ["activator", "queue-proxy", "autoscaler", "dashboard"].flatMap(importsBelow);
     for (const source of new Set(sources)) expect(given.has(source), source).toBe(true);
   });
 });
@@ -77,15 +77,18 @@ function importsBelow(name: string): string[] {
 }
 
 describe("a bundle", () => {
-  it.each(["activator/main.mjs", "autoscaler/main.mjs"])("%s says what it lacks", (file) => {
-    if (!existsSync(join(folder, file))) return;
-    const { status, stderr } = spawnSync(process.execPath, [join(folder, file)], {
-      env: { PATH: process.env["PATH"] },
-      encoding: "utf8",
-    });
-    expect(stderr).toContain("PILOTLIGHT_STORE_URL: is not set");
-    expect(status).not.toBe(0);
-  });
+  it.each(["activator/main.mjs", "autoscaler/main.mjs", "dashboard/main.mjs"])(
+    "%s says what it lacks",
+    (file) => {
+      if (!existsSync(join(folder, file))) return;
+      const { status, stderr } = spawnSync(process.execPath, [join(folder, file)], {
+        env: { PATH: process.env["PATH"] },
+        encoding: "utf8",
+      });
+      expect(stderr).toContain("PILOTLIGHT_STORE_URL: is not set");
+      expect(status).not.toBe(0);
+    },
+  );
 
   it("of the queue-proxy comes with what was compiled, which its user can read", () => {
     const file = join(folder, "queue-proxy/main.mjs");
