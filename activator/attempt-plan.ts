@@ -3,7 +3,9 @@ import type { RevisionConfig } from "../common/contracts/routing.ts";
 import type { Attempt, AttemptLimits, Dialer, RequestHead } from "../proxy/types.ts";
 import { runLimitMs } from "./core/deadlines.ts";
 import type { Surroundings } from "./core/forward-headers.ts";
+import type { DispatchParts } from "./dispatch-parts.ts";
 import { POD_TLS_PORT } from "./internal-tls.ts";
+import type { RevisionEntry } from "./revision-entry.ts";
 
 /**
  * In a cluster the ingress has chosen by the name of the container's port, and each hop mirrors what
@@ -33,10 +35,10 @@ export function mayWaitInPod(head: RequestHead, config: RevisionConfig | null): 
   return config?.binding === "early" && head.contentLength !== 0 && head.upgrade === "";
 }
 
-export interface LimitFacts {
-  /** Null grants no slot; its zeros are never used. */
-  readonly config: RevisionConfig | null;
-  readonly connectMs: number;
+/** Of one request at one moment. */
+export interface AttemptFacts {
+  /** Its configuration is null only where no slot is granted. */
+  readonly entry: Pick<RevisionEntry, "key" | "config">;
   /** When the caller gives up, as it said itself. */
   readonly endsAt: number;
   readonly now: number;
@@ -44,27 +46,29 @@ export interface LimitFacts {
   readonly runMs?: number | undefined;
 }
 
-export function attemptLimits(facts: LimitFacts): AttemptLimits {
-  const { config, connectMs, endsAt, now } = facts;
-  const runMs = facts.runMs ?? config?.timeoutMs ?? 0;
+export type AttemptSettings = Pick<
+  DispatchParts,
+  "connectMs" | "replayBytes" | "surroundings" | "internalTls"
+>;
+
+export function attemptLimits(
+  { connectMs }: Pick<AttemptSettings, "connectMs">,
+  { entry: { config }, endsAt, now, runMs }: AttemptFacts,
+): AttemptLimits {
   return {
     connectMs,
     startMs: config?.responseStartTimeoutMs ?? 0,
     idleMs: config?.idleTimeoutMs ?? 0,
-    totalMs: runLimitMs(runMs, endsAt, now),
+    totalMs: runLimitMs(runMs ?? config?.timeoutMs ?? 0, endsAt, now),
   };
 }
 
-export type AttemptPlan = Pick<
-  Attempt,
-  "host" | "port" | "protocol" | "target" | "awaitContinue" | "limits" | "dialer"
->;
-
-export interface PlanFacts extends LimitFacts {
-  readonly replayBytes: number;
-  readonly surroundings: Surroundings;
-  /** How pods are reached under TLS; undefined: in clear text. */
-  readonly dialer: Dialer | undefined;
+/** What is sent, and who hears of it. */
+export interface Sent extends Required<Pick<Attempt, "onConnected">>, Pick<Attempt, "onEnd"> {
+  readonly head: RequestHead;
+  readonly address: string;
+  readonly headers: readonly string[];
+  readonly onResponse: Attempt["onResponse"];
 }
 
 /** Where a sidecar listens, by its `ip:port` for clear text. */
@@ -79,15 +83,24 @@ export function addressOf(
   };
 }
 
-/** All that is the same whoever listens to the attempt. */
-export function planAttempt(address: string, head: RequestHead, facts: PlanFacts): AttemptPlan {
-  const { config, replayBytes, surroundings, dialer } = facts;
+/** In one piece: a request makes one of these, and copies cost more than what is in them. */
+export function planAttempt(parts: AttemptSettings, facts: AttemptFacts, sent: Sent): Attempt {
+  const { replayBytes, surroundings, internalTls } = parts;
+  const { head, address } = sent;
+  const { config, key } = facts.entry;
+  const dialer = internalTls?.dialerOf(key);
+  const { host, port } = addressOf(address, dialer);
   return {
-    ...addressOf(address, dialer),
-    ...(dialer === undefined ? {} : { dialer }),
+    host,
+    port,
+    dialer,
     protocol: attemptProtocol(head, config, surroundings),
     target: head.target,
     awaitContinue: mustAwaitContinue(head, replayBytes) || mayWaitInPod(head, config),
-    limits: attemptLimits(facts),
+    limits: attemptLimits(parts, facts),
+    headers: sent.headers,
+    onConnected: sent.onConnected,
+    onResponse: sent.onResponse,
+    onEnd: sent.onEnd,
   };
 }

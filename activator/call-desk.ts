@@ -65,15 +65,16 @@ export class CallDesk {
     return caller.tenant !== "" && !this.#parts.tenants.gateways.isTrusted(head.remoteAddress);
   }
 
-  /** Null for a plain request, which costs nothing more. */
-  prepare(arrival: CallArrival): Promise<RankedCall> | null {
-    const { config, caller, entry } = arrival;
-    const isCarried = arrival.hop !== undefined && arrival.hop.headers.plan !== "";
-    if (!(isCarried || needsRank(config, caller)) || this.#parts.isDegraded(entry)) return null;
-    return this.#prepare(arrival);
+  /** False for a plain request, which costs nothing more. */
+  concerns(
+    { caller, entry, hop }: Pick<CallArrival, "caller" | "entry" | "hop">,
+    config: RevisionConfig,
+  ): boolean {
+    const isCarried = hop !== undefined && hop.headers.plan !== "";
+    return (isCarried || needsRank(config, caller)) && !this.#parts.isDegraded(entry);
   }
 
-  async #prepare(arrival: CallArrival): Promise<RankedCall> {
+  async prepare(arrival: CallArrival): Promise<RankedCall> {
     const body = await this.#look(arrival);
     const call = new RankedCall(this.#parts, arrival, body);
     await call.open();

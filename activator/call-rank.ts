@@ -2,6 +2,8 @@
  * The rank of one request, or that it has none: prepared once before its first acquire, then told
  * to store, sidecar and caller. A plain request passes through here untouched.
  */
+import type { RevisionConfig } from "../common/contracts/routing.ts";
+import type { RequestHead } from "../proxy/types.ts";
 import type { CarriedRank } from "./core/hop.ts";
 import { NO_RANK } from "./core/hop.ts";
 import type { NamedSession } from "./core/session.ts";
@@ -21,11 +23,14 @@ export class CallRank {
     this.#desk = desk;
   }
 
-  prepare(arrival: CallArrival): null | Promise<null> {
-    this.#session = sessionOf(arrival.config, arrival.caller);
-    const preparing = this.#ranked === undefined ? this.#desk?.prepare(arrival) : null;
-    if (preparing === undefined || preparing === null) return null;
-    return preparing.then((ranked) => {
+  prepare(
+    request: Omit<CallArrival, "head" | "config">,
+    head: RequestHead,
+    config: RevisionConfig,
+  ): null | Promise<null> {
+    this.#session = sessionOf(config, request.caller);
+    if (this.#ranked !== undefined || this.#desk?.concerns(request, config) !== true) return null;
+    return this.#desk.prepare({ ...request, head, config }).then((ranked) => {
       // A caller that left meanwhile keeps no place in its workflow.
       if (this.#isOver) ranked.ended({ status: 0, queueMs: 0, serviceMs: 0 });
       else this.#ranked = ranked;

@@ -8,8 +8,10 @@ import { readFile } from "node:fs/promises";
 import { createLocalJWKSet, createRemoteJWKSet, errors, jwtVerify } from "jose";
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from "jose";
 import type { Clock } from "../common/clock.ts";
+import type { RevisionConfig } from "../common/contracts/routing.ts";
 import { errorText } from "../common/errors.ts";
 import type { Logger } from "../foundation/logger.ts";
+import { findHeader } from "./core/caller-headers.ts";
 import type { Refusal } from "./ticket.ts";
 
 export interface CallerAuthOptions {
@@ -50,6 +52,15 @@ export class CallerAuth {
   constructor(options: CallerAuthOptions) {
     this.#options = options;
     this.#keyOf = keysAt(options);
+  }
+
+  /** The same for a call with these headers; null also where no token is asked for. */
+  checkCall(
+    { auth, namespace, service }: RevisionConfig,
+    headers: readonly string[],
+  ): Refusal | null | Promise<Refusal | null> {
+    if (auth !== "jwt") return null;
+    return this.check(findHeader(headers, "authorization"), `${namespace}/${service}`);
   }
 
   /**

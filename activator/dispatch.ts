@@ -11,6 +11,7 @@ import { REASON_HEADER } from "../common/contracts/headers.ts";
 import type { WireReasonName } from "../common/contracts/wire-reasons.ts";
 import type { Attempt, AttemptEnd, RequestHead, ResponseHead } from "../proxy/types.ts";
 import type { Lease } from "../store/types.ts";
+import { checkCall } from "./admission.ts";
 import { planAttempt } from "./attempt-plan.ts";
 import { CallRank } from "./call-rank.ts";
 import { findHeader } from "./core/caller-headers.ts";
@@ -19,7 +20,7 @@ import { timeoutReason } from "./core/deadlines.ts";
 import { answerHeaders, attemptHeaders, forwardedHeaders } from "./core/forward-headers.ts";
 import type { HopVerdict } from "./core/hop.ts";
 import type { RequestFacts, Verdict } from "./core/retry.ts";
-import { judgeAttempt, mustIntercept } from "./core/retry.ts";
+import { judgeAttempt, mayRepeat, mustIntercept } from "./core/retry.ts";
 import { ownHeaders } from "./core/own-headers.ts";
 import { RequestTimer } from "./core/request-timer.ts";
 import type { DispatchParts } from "./dispatch-parts.ts";
@@ -28,6 +29,7 @@ import type { DispatchRequest } from "./dispatch-request.ts";
 import { noteColdStart, requestFacts } from "./dispatch-request.ts";
 import { answerOf, countFailure } from "./dispatch-words.ts";
 import { watchAnswer } from "./follower.ts";
+import type { Sender, Sending } from "./lookout.ts";
 import type { CellCall } from "./spills/cell-call.ts";
 import { cellCallOf } from "./spills/cell-call.ts";
 import { clockOf } from "./spills/request-clock.ts";
@@ -39,7 +41,7 @@ const MAX_EXCLUDED = 16;
 const FIRST_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 250;
 
-export class Dispatch implements TicketHolder {
+export class Dispatch implements TicketHolder, Sender {
   readonly #parts: DispatchParts;
   readonly #request: DispatchRequest;
   readonly #head: RequestHead;
@@ -50,6 +52,7 @@ export class Dispatch implements TicketHolder {
   readonly #cells: CellCall;
   #ticket: Ticket | undefined;
   #lease: Lease | undefined;
+  #sending: Sending | undefined;
   #excluded: readonly string[] = [];
   #arrivedAt = 0;
   #attempts = 0;
@@ -91,18 +94,10 @@ export class Dispatch implements TicketHolder {
   }
 
   admit(config: RevisionConfig): Refusal | null | Promise<Refusal | null> {
-    const rank = (): null | Promise<null> =>
-      this.rank.prepare({ ...this.#request, head: this.#head, config });
-    const checked = this.#cells.check(config) ?? this.#check(config);
+    const rank = (): null | Promise<null> => this.rank.prepare(this.#request, this.#head, config);
+    const checked = checkCall(this.#parts, this.#request, this.#cells, config);
     if (checked instanceof Promise) return checked.then((refusal) => refusal ?? rank());
     return checked ?? rank();
-  }
-
-  #check(config: RevisionConfig): Refusal | null | Promise<Refusal | null> {
-    const isLetIn = this.#request.run !== undefined || this.#cells.isLetIn;
-    if (config.auth !== "jwt" || isLetIn) return null;
-    const authorization = findHeader(this.#request.exchange.head.headers, "authorization");
-    return this.#parts.callerAuth.check(authorization, `${config.namespace}/${config.service}`);
   }
 
   granted(lease: Lease): void {
@@ -157,7 +152,7 @@ export class Dispatch implements TicketHolder {
       facts: () => this.#facts(),
       onAnswer: (status, reason) => this.#responded(status, reason),
       onEnd: (verdict, end) => this.#hopEnded(verdict, end),
-      wrap: (attempt) => this.#watched(attempt),
+      wrap: (attempt) => watchAnswer(attempt, this.#request.follower),
     });
     if (hasLeft) return;
     this.#forwarding = false;
@@ -196,35 +191,37 @@ export class Dispatch implements TicketHolder {
     const { exchange, entry } = this.#request;
     this.#attempts += 1;
     this.#forwarding = true;
-    const attempt = this.#watched(this.#cells.framed(this.#attempt(lease)));
-    this.#parts.lookout.forward(attempt, { exchange, entry, lease, facts: () => this.#facts() });
+    const attempt = watchAnswer(this.#cells.framed(this.#attempt(lease)), this.#request.follower);
+    const sending = this.#parts.lookout.sent(attempt, { entry, lease, sender: this });
+    this.#sending = sending;
+    sending.running = exchange.forward(attempt);
   }
 
-  #watched(attempt: Attempt): Attempt {
-    const { follower } = this.#request;
-    return follower === undefined ? attempt : watchAnswer(attempt, follower);
+  mayRepeat(): boolean {
+    return mayRepeat(this.#facts());
   }
 
   #attempt(lease: Lease): Attempt {
+    const { clock } = this.#parts;
     const { entry, run } = this.#request;
-    const { clock, connectMs, replayBytes, surroundings, internalTls } = this.#parts;
-    const { endsAt } = this.#clock;
-    const dialer = internalTls?.dialerOf(entry.key);
-    const limits = { config: entry.config, connectMs, endsAt, now: clock.now() };
-    const facts = { ...limits, runMs: run?.limitMs, replayBytes, surroundings, dialer };
-    const sent = attemptHeaders(this.#forwarded, lease, run?.limitMs);
-    return {
-      ...planAttempt(lease.address, this.#head, facts),
+    const runMs = run?.limitMs;
+    const facts = { entry, runMs, endsAt: this.#clock.endsAt, now: clock.now() };
+    const sent = attemptHeaders(this.#forwarded, lease, runMs);
+    return planAttempt(this.#parts, facts, {
+      head: this.#head,
+      address: lease.address,
       headers: this.rank.attemptHeaders(sent, lease),
       onConnected: () => this.#timer.connected(clock.now()),
       onResponse: (response) => this.#respond(response),
       onEnd: (end) => this.#attemptEnded(lease, end),
-    };
+    });
   }
 
   #respond(response: ResponseHead): readonly string[] | "intercept" {
+    if (this.#sending !== undefined) this.#parts.lookout.answered(this.#sending);
     const reason = findHeader(response.headers, REASON_HEADER);
-    if (mustIntercept(response.status, reason, this.#facts())) return "intercept";
+    // Most answers are the container's own and carry none.
+    if (reason !== "" && mustIntercept(response.status, reason, this.#facts())) return "intercept";
     this.#responded(response.status, reason);
     return answerHeaders(response.headers, this.#ownHeaders());
   }
@@ -239,7 +236,8 @@ export class Dispatch implements TicketHolder {
     noteColdStart(this.#parts.coldStarts, this.#request, this.#lease, this.#timer);
   }
 
-  #attemptEnded(lease: Lease, end: AttemptEnd): void {
+  #attemptEnded(lease: Lease, seen: AttemptEnd): void {
+    const end = this.#sending ? this.#parts.lookout.ended(this.#sending, seen) : seen;
     const reason = end.kind === "intercepted" ? findHeader(end.headers, REASON_HEADER) : "";
     const verdict = judgeAttempt(end, reason, this.#facts());
     this.#forwarding = false;

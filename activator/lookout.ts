@@ -4,10 +4,9 @@
  * new connection, and where none can be had nobody is sent there any more, and the requests under
  * way go on elsewhere as far as they may be repeated.
  */
-import type { Attempt, AttemptEnd, Exchange, RunningAttempt } from "../proxy/types.ts";
+import { ChurnMap } from "../common/churn-map.ts";
+import type { Attempt, AttemptEnd, RunningAttempt } from "../proxy/types.ts";
 import type { Lease } from "../store/types.ts";
-import type { RequestFacts } from "./core/retry.ts";
-import { mayRepeat } from "./core/retry.ts";
 import type { Reach } from "./probe-target.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 import type { Witness } from "./witness.ts";
@@ -27,26 +26,29 @@ export interface LookoutOptions {
   readonly connectMs: number;
 }
 
-export interface Sent {
-  readonly exchange: Exchange;
-  readonly entry: RevisionEntry;
-  readonly lease: Lease;
-  readonly facts: () => RequestFacts;
+/** Who sent it. */
+export interface Sender {
+  /** Whether it may go on elsewhere although nobody knows if it ran. */
+  mayRepeat(): boolean;
 }
 
 /** A request that was sent and has no answer yet. */
-interface Sending extends Sent {
+export interface Sending {
+  readonly entry: RevisionEntry;
+  readonly lease: Lease;
+  readonly sender: Sender;
   readonly host: string;
   readonly port: number;
   readonly sentAt: number;
   lookAt: number;
+  /** Set once the attempt runs. */
   running: RunningAttempt | undefined;
   isGivenUp: boolean;
 }
 
 export class Lookout {
   readonly #options: LookoutOptions;
-  readonly #sendings = new Set<Sending>();
+  readonly #sendings = new ChurnMap<Sending>();
   readonly #asking = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -59,33 +61,28 @@ export class Lookout {
     return this.#sendings.size;
   }
 
-  /** Sends the attempt and looks after it until its answer begins. */
-  forward(attempt: Attempt, sent: Sent): void {
-    const now = performance.now();
-    const { host, port } = attempt;
-    const lookAt = now + Math.max(LEAST_LATE_MS, LATE_FACTOR * sent.entry.answerMs);
+  /** Looks after an attempt that is sent now, until `answered` or `ended`. */
+  sent({ host, port }: Attempt, of: Pick<Sending, "entry" | "lease" | "sender">): Sending {
+    const { entry, lease, sender } = of;
+    const sentAt = performance.now();
+    const lookAt = sentAt + Math.max(LEAST_LATE_MS, LATE_FACTOR * entry.answerMs);
     const state = { running: undefined, isGivenUp: false };
-    const sending: Sending = { ...sent, ...state, host, port, sentAt: now, lookAt };
-    this.#sendings.add(sending);
+    const sending: Sending = { entry, lease, sender, host, port, sentAt, lookAt, ...state };
+    this.#sendings.set(lease.leaseId, sending);
     this.#timer ??= setInterval(() => this.#look(), LOOK_EVERY_MS);
-    sending.running = sent.exchange.forward({
-      ...attempt,
-      onResponse: (head) => {
-        this.#answered(sending);
-        return attempt.onResponse(head);
-      },
-      onEnd: (end) => {
-        this.#sendings.delete(sending);
-        attempt.onEnd(sending.isGivenUp ? givenUpEnd(end, sending) : end);
-      },
-    });
+    return sending;
   }
 
-  #answered(sending: Sending): void {
-    this.#sendings.delete(sending);
-    const { entry } = sending;
-    const tookMs = performance.now() - sending.sentAt;
+  answered({ entry, lease, sentAt }: Sending): void {
+    this.#sendings.delete(lease.leaseId);
+    const tookMs = performance.now() - sentAt;
     entry.answerMs += (tookMs - entry.answerMs) * (entry.answerMs === 0 ? 1 : NEWEST);
+  }
+
+  /** How the attempt ended, in the light of what was found meanwhile. */
+  ended(sending: Sending, end: AttemptEnd): AttemptEnd {
+    this.#sendings.delete(sending.lease.leaseId);
+    return sending.isGivenUp ? givenUpEnd(end, sending) : end;
   }
 
   #look(): void {
@@ -94,7 +91,7 @@ export class Lookout {
       this.#timer = undefined;
     }
     const now = performance.now();
-    for (const sending of this.#sendings) {
+    for (const sending of this.#sendings.values()) {
       if (sending.lookAt > now) continue;
       // Rarer and rarer: a long request costs a handful of connections.
       sending.lookAt = now + (now - sending.sentAt);
@@ -111,7 +108,7 @@ export class Lookout {
     const isReachable = await reach({ host, port }, connectMs);
     this.#asking.delete(uid);
     if (isReachable) return;
-    for (const sending of this.#sendings) {
+    for (const sending of this.#sendings.values()) {
       if (sending.sentAt > askedAt) continue;
       // Where one host is out of reach others may be, too: nobody waits for their turn.
       if (sending.lease.targetUid !== uid) sending.lookAt = 0;
@@ -120,10 +117,10 @@ export class Lookout {
   }
 
   #unreachable(sending: Sending): void {
-    const { entry, lease, running } = sending;
+    const { entry, lease, running, sender } = sending;
     this.#options.witness.saw({ entry, lease, evidence: "connect-failed" });
     // What may not run twice waits on: its answer may still come when the way is open again.
-    if (running === undefined || !mayRepeat(sending.facts())) return;
+    if (running === undefined || !sender.mayRepeat()) return;
     sending.isGivenUp = true;
     running.cancel();
   }

@@ -2,6 +2,7 @@
  * What this activator holds of one revision: its configuration, the leases of its running
  * requests, the tickets of its waiting ones, its counters. Resolved once per request.
  */
+import { ChurnMap } from "../common/churn-map.ts";
 import type { RevisionConfig, RevisionKey } from "../common/contracts/routing.ts";
 import type { Lease } from "../store/types.ts";
 import { RevisionMetrics } from "./metrics.ts";
@@ -12,10 +13,10 @@ export class RevisionEntry {
   /** Null until the store has it. */
   config: RevisionConfig | null = null;
   /** Leases of live requests here; what is put back after a loss of the store. */
-  readonly leases = new Map<string, Lease>();
+  readonly leases = new ChurnMap<Lease>();
   /** Those of them that were made without the store, which has not heard of them. */
   readonly ownLeases = new Set<string>();
-  readonly tickets = new Map<string, Ticket>();
+  readonly tickets = new ChurnMap<Ticket>();
   /** Pods of this revision that push to this activator. */
   readonly pods = new Set<string>();
   /** Instant of the last request or push. */

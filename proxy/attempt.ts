@@ -76,7 +76,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
       host: attempt.host,
       port: attempt.port,
       localAddress: attempt.localAddress ?? "",
-      ...(attempt.dialer === undefined ? {} : { dialer: attempt.dialer }),
+      dialer: attempt.dialer,
       method: head.method,
       target: attempt.target,
       headers: attempt.headers,

@@ -70,7 +70,7 @@ export interface UpstreamRequest {
   readonly port: number;
   readonly localAddress: string;
   /** Opens the connection another way than plain TCP. */
-  readonly dialer?: Dialer;
+  readonly dialer?: Dialer | undefined;
   readonly method: string;
   readonly target: string;
   /** The handler's list; framing and hop-by-hop headers in it are not sent. */

@@ -107,7 +107,7 @@ export interface Attempt {
    */
   readonly framing?: "none" | "ended";
   /** Opens the connection another way than plain TCP; absent: plain TCP. */
-  readonly dialer?: Dialer;
+  readonly dialer?: Dialer | undefined;
   readonly limits: AttemptLimits;
   /** The connection stands (fresh or reused), before the head is written. */
   onConnected?(reused: boolean): void;

@@ -3,6 +3,7 @@
  * exists only while it has idle connections, and those have an end, so the pools of hosts that are
  * gone vanish by themselves.
  */
+import { ChurnMap } from "../common/churn-map.ts";
 import { H2cUpstream } from "./h2c-upstream.ts";
 import type { UpstreamRequest, UpstreamStream } from "./sides.ts";
 import { type ConnectionOwner, UpstreamConnection } from "./upstream-connection.ts";
@@ -45,7 +46,7 @@ function isSameWay(one: Way, other: Way): boolean {
 class PooledUpstream implements Upstream, ConnectionOwner {
   #options: UpstreamOptions;
   /** Idle connections, the most recently used last. */
-  #pools = new Map<string, UpstreamConnection[]>();
+  #pools = new ChurnMap<UpstreamConnection[]>();
   #idle = 0;
   #isClosed = false;
   #h2c: H2cUpstream;
@@ -78,7 +79,7 @@ class PooledUpstream implements Upstream, ConnectionOwner {
     const { host, port, localAddress, dialer } = request;
     const plain = `${host}:${port}:${localAddress}`;
     const key = dialer === undefined ? plain : `${plain}:${dialer.key}`;
-    this.#lastKeyed = { request: { host, port, localAddress, ...(dialer && { dialer }) }, key };
+    this.#lastKeyed = { request: { host, port, localAddress, dialer }, key };
     return key;
   }
 

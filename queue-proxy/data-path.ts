@@ -2,6 +2,7 @@
  * What every request shares in this process: the parts that decide about it and count it, and the
  * set of those that are open. One object, made once, handed to each flow.
  */
+import { ChurnList, ListEntry } from "../common/churn-list.ts";
 import type { Clock } from "../common/clock.ts";
 import type { Exchange } from "../proxy/types.ts";
 import type { QueueProxyConfig } from "./config.ts";
@@ -41,20 +42,20 @@ export interface DataPath {
   readonly onContainerRefused: () => void;
   /** Whether somebody listens at the container's port. */
   readonly isContainerListening: () => Promise<boolean>;
-  readonly flows: Set<OpenFlow>;
+  readonly flows: ChurnList<OpenFlow>;
   readonly requestLog: RequestLog | undefined;
   /** Set once tracing was asked for and loaded. */
   readonly tracing: { current: FlowTracing | undefined };
 }
 
 /** A request that runs or waits here. */
-export interface OpenFlow {
-  readonly exchange: Exchange;
-  readonly leaseId: string;
+export abstract class OpenFlow extends ListEntry {
+  abstract readonly exchange: Exchange;
+  abstract readonly leaseId: string;
   /** A leased request that only waits here goes back to the activator; false when it does not wait. */
-  handBack(reason: "draining" | "handed_back"): boolean;
+  abstract handBack(reason: "draining" | "handed_back"): boolean;
   /** Ends it because the pod's time is over. */
-  terminate(): void;
+  abstract terminate(): void;
 }
 
 /** What the data path needs of the rest of the process, and tells it. */
@@ -87,7 +88,7 @@ export function createDataPath(parts: DataPathParts): DataPath {
   });
   const breaker = new Breaker(config.containerConcurrency, () => clock.now());
   const occupancy = new Occupancy();
-  const flows: DataPath["flows"] = new Set();
+  const flows: DataPath["flows"] = new ChurnList();
   const drainer = createDrainer(parts, flows);
   const pod = new Pod(
     {
@@ -132,7 +133,7 @@ async function isListening(port: number): Promise<boolean> {
   return (await tryTcp("127.0.0.1", port, LOOK_MS)).kind === "passed";
 }
 
-function createDrainer(parts: DataPathParts, flows: ReadonlySet<OpenFlow>): Drainer {
+function createDrainer(parts: DataPathParts, flows: ChurnList<OpenFlow>): Drainer {
   return new Drainer({
     clock: parts.clock,
     graceMs: parts.config.timeoutSeconds * 1_000,

@@ -27,7 +27,8 @@ import type { TimeoutSettings } from "./limits.ts";
 import type { FlowTrace } from "./tracing.ts";
 import { parseCallNote } from "../common/contracts/call-note.ts";
 import { CallMeter } from "./call-meter.ts";
-import type { DataPath, OpenFlow } from "./data-path.ts";
+import { OpenFlow } from "./data-path.ts";
+import type { DataPath } from "./data-path.ts";
 
 export interface FlowRequest {
   readonly exchange: Exchange;
@@ -51,7 +52,7 @@ const REPEATABLE: ReadonlySet<string> = new Set([
   "TRACE",
 ]);
 
-export class Flow implements OpenFlow, Entrant {
+export class Flow extends OpenFlow implements Entrant {
   readonly exchange: Exchange;
   readonly #path: DataPath;
   readonly #request: FlowRequest;
@@ -70,6 +71,7 @@ export class Flow implements OpenFlow, Entrant {
   #meter: CallMeter | undefined;
 
   constructor(path: DataPath, request: FlowRequest) {
+    super();
     this.exchange = request.exchange;
     this.#path = path;
     this.#request = request;
@@ -106,7 +108,7 @@ export class Flow implements OpenFlow, Entrant {
     if (this.#trace !== undefined) this.#tracedFrom = clock.now();
     metrics.sampleDepth(breaker.active + breaker.waiting);
     occupancy.begin(this.leaseId);
-    breaker.engine.begin(this, this.#note?.promptTokens ?? 0);
+    breaker.engine.begin();
     batch.changed(breaker.active, clock.now());
     if (this.#note !== undefined) this.#meter = new CallMeter(this.#path, this.#note);
     this.#forward();
@@ -292,11 +294,11 @@ export class Flow implements OpenFlow, Entrant {
     const { breaker, batch, clock, flows, occupancy, pod, stats, drainer } = this.#path;
     this.#record(status);
     stats.depart(clock.now() / 1_000, this.#via);
-    flows.delete(this);
+    flows.remove(this);
     if (phase === "queued") breaker.leave(this);
     if (phase === "running") {
       occupancy.end(this.leaseId, how, clock.now());
-      breaker.engine.end(this);
+      breaker.engine.end();
       batch.changed(breaker.active - 1, clock.now());
       // Occupied slots must be known before the freed one is given on.
       if (occupancy.reportsRunning) pod.refresh();

@@ -3,6 +3,7 @@
  * revision: the costs of a call are paid once for all of them. At most two calls of a revision are
  * on their way; what comes meanwhile makes up the next one. A lone call goes out as itself.
  */
+import { ChurnMap } from "../common/churn-map.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { acquireLease } from "./bindings/acquire-lease.ts";
 import { releaseLease, serveRequests } from "./bindings/requests.ts";
@@ -29,15 +30,21 @@ interface Line {
   readonly revision: RevisionKey;
   readonly due: Due[];
   inFlight: number;
+  /** It is sent at the end of this turn. */
+  isDue: boolean;
+}
+
+function newLine(revision: RevisionKey): Line {
+  return { revision, due: [], inFlight: 0, isDue: false };
 }
 
 export class Batcher {
   readonly #caller: ScriptCaller;
   readonly #onFailed: OnFailedStep;
   /** Only those with work, so their number is bounded by the open requests. */
-  readonly #lines = new Map<RevisionKey, Line>();
+  readonly #lines = new ChurnMap<Line>();
   /** Lines that wait for the end of this turn. */
-  readonly #turn = new Set<Line>();
+  #turn: Line[] = [];
 
   constructor(caller: ScriptCaller, onFailed: OnFailedStep) {
     this.#caller = caller;
@@ -62,18 +69,23 @@ export class Batcher {
 
   #add(revision: RevisionKey, due: Due): void {
     let line = this.#lines.get(revision);
-    if (line === undefined) this.#lines.set(revision, (line = { revision, due: [], inFlight: 0 }));
+    if (line === undefined) this.#lines.set(revision, (line = newLine(revision)));
     line.due.push(due);
     if (line.inFlight >= MOST_IN_FLIGHT) return;
-    if (this.#turn.size === 0) setImmediate(() => this.#endTurn());
-    this.#turn.add(line);
+    if (line.isDue) return;
+    line.isDue = true;
+    if (this.#turn.length === 0) setImmediate(this.#endTurn);
+    this.#turn.push(line);
   }
 
-  #endTurn(): void {
-    const lines = [...this.#turn];
-    this.#turn.clear();
-    for (const line of lines) this.#send(line);
-  }
+  readonly #endTurn = (): void => {
+    const lines = this.#turn;
+    this.#turn = [];
+    for (const line of lines) {
+      line.isDue = false;
+      this.#send(line);
+    }
+  };
 
   #send(line: Line): void {
     while (line.due.length > 0 && line.inFlight < MOST_IN_FLIGHT) {

@@ -105,17 +105,10 @@ export function attemptHeaders(
   lease: LeaseHeaders,
   runMs?: number,
 ): string[] {
-  const limit = runMs === undefined ? [] : [RUN_LIMIT_HEADER, String(runMs)];
-  return [
-    "host",
-    lease.address,
-    ...forwarded,
-    TARGET_UID_HEADER,
-    lease.targetUid,
-    LEASE_HEADER,
-    lease.leaseId,
-    ...limit,
-  ];
+  const own = [TARGET_UID_HEADER, lease.targetUid, LEASE_HEADER, lease.leaseId];
+  if (runMs !== undefined) own.push(RUN_LIMIT_HEADER, String(runMs));
+  // Copies as a whole, where spreading goes element by element.
+  return ["host", lease.address].concat(forwarded, own);
 }
 
 /** The pod's answer as the caller gets it; `own` is what the platform adds. */

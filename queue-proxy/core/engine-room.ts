@@ -15,8 +15,8 @@ export interface EngineReport {
 }
 
 export class EngineRoom {
-  /** Tokens of the prompts sent and not ended, in order of sending. */
-  readonly #sent = new Map<object, number>();
+  /** Calls sent and not ended. */
+  #sent = 0;
   #running = 0;
   #waiting: number | undefined;
   #kvFreeTokens: number | undefined;
@@ -36,21 +36,21 @@ export class EngineRoom {
     if (kvFreeTokens !== undefined) this.#kvFreeTokens = kvFreeTokens;
   }
 
-  begin(call: object, promptTokens: number): void {
-    this.#sent.set(call, promptTokens);
+  begin(): void {
+    this.#sent += 1;
   }
 
-  end(call: object): void {
-    this.#sent.delete(call);
+  end(): void {
+    this.#sent -= 1;
   }
 
   /** Whether a call of that size would begin at once. */
   takes(promptTokens: number): boolean {
     // An engine that does not tell how many wait is trusted to begin what it gets.
     if (this.#waiting === undefined) return true;
-    const unseen = Math.max(0, this.#sent.size - this.#running);
+    const unseen = Math.max(0, this.#sent - this.#running);
     if (this.#waiting + unseen > 0) return false;
-    if (this.#kvFreeTokens === undefined || this.#sent.size === 0) return true;
+    if (this.#kvFreeTokens === undefined || this.#sent === 0) return true;
     return promptTokens <= this.#kvFreeTokens;
   }
 }

@@ -8,6 +8,8 @@
  *                                                    without one that counts it
  */
 
+import { ChurnMap } from "../../common/churn-map.ts";
+
 /** A container's own report follows the end of a request within this time, or never. */
 export const SETTLE_MS = 250;
 
@@ -18,7 +20,7 @@ interface Cancelled {
 
 export class Occupancy {
   #open = 0;
-  #leases = new Map<string, number>();
+  #leases = new ChurnMap<number>();
   #cancelled: Cancelled[] = [];
   #settling: number[] = [];
   #running: number | undefined;

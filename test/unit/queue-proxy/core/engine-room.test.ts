@@ -7,7 +7,7 @@ import type { QueuedCall } from "../../../../queue-proxy/core/local-queue.ts";
 describe("the room of an engine", () => {
   it("is trusted when the engine says nothing of calls that wait in it", () => {
     const room = new EngineRoom();
-    room.begin({}, 5_000);
+    room.begin();
     room.report({ running: 0 });
     expect(room.takes(1e6)).toBe(true);
     expect(room.batch).toBeUndefined();
@@ -18,11 +18,9 @@ describe("the room of an engine", () => {
     room.report({ running: 1, waiting: 1, kvFreeTokens: 1_000 });
     expect(room.takes(1)).toBe(false);
     room.report({ running: 1, waiting: 0 });
-    const first = {};
-    room.begin(first, 10);
+    room.begin();
     expect(room.takes(1)).toBe(true);
-    const second = {};
-    room.begin(second, 10);
+    room.begin();
     expect(room.takes(1)).toBe(false);
     room.report({ running: 2, waiting: 0 });
     expect(room.takes(1)).toBe(true);
@@ -33,7 +31,7 @@ describe("the room of an engine", () => {
     const room = new EngineRoom();
     room.report({ running: 0, waiting: 0, kvFreeTokens: 100 });
     expect(room.takes(5_000)).toBe(true);
-    room.begin({}, 50);
+    room.begin();
     room.report({ running: 1, waiting: 0, kvFreeTokens: 50 });
     expect([room.takes(50), room.takes(51)]).toEqual([true, false]);
   });
@@ -41,10 +39,9 @@ describe("the room of an engine", () => {
   it("forgets a call that ended before the engine says so", () => {
     const room = new EngineRoom();
     room.report({ running: 0, waiting: 0 });
-    const call = {};
-    room.begin(call, 10);
+    room.begin();
     expect(room.takes(1)).toBe(false);
-    room.end(call);
+    room.end();
     expect(room.takes(1)).toBe(true);
   });
 });
@@ -72,7 +69,7 @@ describe("early binding at the breaker", () => {
       const entrant = {
         start: () => {
           started.push(name);
-          breaker.engine.begin(entrant, promptTokens);
+          breaker.engine.begin();
         },
       };
       return breaker.admitLeased(entrant, call(promptTokens, key));
