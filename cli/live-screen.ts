@@ -47,11 +47,7 @@ export async function showLive(
  * No more lines than the screen has, or it would scroll, and none that is longer, or it would take
  * two; some terminals do not say how large they are.
  */
-export function frame(
-  page: string,
-  rows: number | undefined,
-  columns?: number,
-): string {
+export function frame(page: string, rows: number | undefined, columns?: number): string {
   const width = columns === undefined || columns === 0 ? Infinity : columns;
   const room = rows === undefined || rows === 0 ? USUAL_ROWS : rows;
   const lines = [...page.split("\n"), "", "q quits"].slice(0, Math.max(1, room - 1));
