@@ -93,8 +93,9 @@ async function act(stage: Stage, count: number): Promise<void> {
 }
 
 /** A bar per cell: how many it served, and how long they took in the middle. */
-function drawBars({ settle, line, paint }: Terminal, results: readonly CallResult[]): void {
-  settle("");
+function drawBars(terminal: Terminal, results: readonly CallResult[]): void {
+  const { paint } = terminal;
+  terminal.settle("");
   for (const { name } of CELLS) {
     const served = results.filter((result) => result.status === 200 && cellOf(result) === name);
     if (served.length === 0) continue;
@@ -102,10 +103,10 @@ function drawBars({ settle, line, paint }: Terminal, results: readonly CallResul
     const middle = formatMs(times[Math.floor(times.length / 2)] ?? 0);
     const cold = served.filter(({ coldStart }) => coldStart).length;
     const words = `${served.length} served, median ${middle}${cold > 0 ? `, ${cold} cold` : ""}`;
-    line(`  ${name.padEnd(3)} ${paint.cyan("█".repeat(served.length * 2))} ${words}`);
+    terminal.line(`  ${name.padEnd(3)} ${paint.cyan("█".repeat(served.length * 2))} ${words}`);
   }
   const failed = results.filter(({ status }) => status !== 200);
-  for (const { status, reason } of failed) line(paint.red(`  ${status} ${reason}`));
+  for (const { status, reason } of failed) terminal.line(paint.red(`  ${status} ${reason}`));
 }
 
 function cellOf({ serverTiming }: CallResult): string {
@@ -126,25 +127,29 @@ async function everybodyHeard({ cells, signal }: Stage): Promise<void> {
 }
 
 function drawMap({ terminal, cells }: Stage): void {
-  const { line, paint, settle } = terminal;
-  settle("");
+  const { paint } = terminal;
+  terminal.settle("");
   const [home, ...others] = CELLS;
-  line(`  callers ──► ${paint.bold(home?.name ?? "")}`);
+  terminal.line(`  callers ──► ${paint.bold(home?.name ?? "")}`);
   for (const { name, roundTripMs } of others) {
-    line(`               ├── ${String(roundTripMs).padStart(3)} ms ── ${paint.bold(name)}`);
+    terminal.line(
+      `               ├── ${String(roundTripMs).padStart(3)} ms ── ${paint.bold(name)}`,
+    );
   }
   const dashboard = cells.platforms.get(ENTRY)?.urls.dashboard ?? "";
-  line(paint.dim(`  Dashboard: ${dashboard}/#/cells`));
+  terminal.line(paint.dim(`  Dashboard: ${dashboard}/#/cells`));
 }
 
 function summarize({ terminal, answers }: Stage): number {
-  const { heading, line, paint } = terminal;
+  const { paint } = terminal;
   const good = answers.filter(({ status }) => status === 200).length;
   const elsewhere = answers.filter((answer) => cellOf(answer) !== ENTRY).length;
-  heading("Summary");
+  terminal.heading("Summary");
   const isWhole = good === answers.length;
   const words = `${good} of ${answers.length} requests answered, ${elsewhere} of them by another cell`;
-  line(`  ${isWhole ? paint.green(words) : paint.red(words)}`);
-  line(paint.dim("  Next: npx pilotlight up --cells eu,us=80ms,ap=200ms examples/echo/cells.yaml"));
+  terminal.line(`  ${isWhole ? paint.green(words) : paint.red(words)}`);
+  terminal.line(
+    paint.dim("  Next: npx pilotlight up --cells eu,us=80ms,ap=200ms examples/echo/cells.yaml"),
+  );
   return isWhole ? 0 : 1;
 }

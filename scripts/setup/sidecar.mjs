@@ -47,5 +47,5 @@ function digest(root) {
 function filesOf(path) {
   if (!statSync(path).isDirectory()) return [path];
   const names = readdirSync(path, { recursive: true }).filter((name) => name.endsWith(".ts"));
-  return names.toSorted().map((name) => join(path, name));
+  return names.toSorted((one, other) => (one < other ? -1 : 1)).map((name) => join(path, name));
 }
