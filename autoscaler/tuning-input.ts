@@ -30,7 +30,11 @@ export function tuningInput(facts: TuningFacts): TuningInput | null {
     workflowClass,
     pool,
     prefixReuse: "off",
-    policy: { dispatch: binding === "early" ? "batch" : "wb", order, admission: binding === "early" ? "backfill" : "blocking" },
+    policy: {
+      dispatch: binding === "early" ? "batch" : "wb",
+      order,
+      admission: binding === "early" ? "backfill" : "blocking",
+    },
     currentAlpha,
     recorded: window.map((workflow) => recorded(workflow, { firstAtUs, baseUs })),
   };
