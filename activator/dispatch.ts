@@ -121,6 +121,7 @@ export class Dispatch implements TicketHolder, Sender {
       // A fault of ours must not take the other requests of this process with it.
       this.#parts.logger.error("request not forwarded", { revision: entry.key, error });
       this.#forwarding = false;
+      this.#parts.lookout.forget(lease);
       this.#leave({ evidence: "none", outcome: "error" }, 0);
       this.#answer("upstream_reset");
     }

@@ -61,7 +61,7 @@ export class Lookout {
     return this.#sendings.size;
   }
 
-  /** Looks after an attempt that is sent now, until `answered` or `ended`. */
+  /** Looks after an attempt that is sent now, until `answered`, `ended` or `forget`. */
   sent({ host, port }: Attempt, of: Pick<Sending, "entry" | "lease" | "sender">): Sending {
     const { entry, lease, sender } = of;
     const sentAt = performance.now();
@@ -83,6 +83,11 @@ export class Lookout {
   ended(sending: Sending, end: AttemptEnd): AttemptEnd {
     this.#sendings.delete(sending.lease.leaseId);
     return sending.isGivenUp ? givenUpEnd(end, sending) : end;
+  }
+
+  /** It could not be sent at all. */
+  forget({ leaseId }: Lease): void {
+    this.#sendings.delete(leaseId);
   }
 
   #look(): void {
