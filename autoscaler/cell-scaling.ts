@@ -27,6 +27,11 @@ export interface CellScalingOptions {
   readonly logger: Logger;
   /** Of this process, for the activators of the cell. */
   readonly name: string;
+  /**
+   * Revisions as they are when this life begins. They may have pods already, so that none of a
+   * service grows before each of them was looked at once.
+   */
+  readonly revisions: readonly ScaledRevision[];
 }
 
 export interface CellBound {
@@ -35,21 +40,26 @@ export interface CellBound {
   readonly cap: number | null;
 }
 
-export interface CellPodsHere {
-  /** Pods asked for, or there and not gone yet, whichever is more. */
-  readonly inUse: number;
-}
-
 export class CellScaling {
   readonly #options: CellScalingOptions;
   /** Pods of each revision, so that revisions of a service share what the cell may run. */
   readonly #inUse = new Map<string, Map<RevisionKey, number>>();
   readonly #facts = new Map<RevisionKey, string>();
   readonly #keys = new Map<string, Set<RevisionKey>>();
+  /** Of each service, revisions whose pods are not counted yet. */
+  readonly #unseen = new Map<string, Set<RevisionKey>>();
   #onShareChanged: (key: RevisionKey) => void = () => {};
 
   constructor(options: CellScalingOptions) {
     this.#options = options;
+    for (const revision of options.revisions) {
+      if (revision.scaledElsewhere !== true) add(this.#unseen, serviceKey(revision), revision.key);
+    }
+  }
+
+  /** Services of which not all revisions were looked at since this life began. */
+  get uncounted(): ReadonlyMap<string, unknown> {
+    return this.#unseen;
   }
 
   /** One listener: revisions whose bounds changed. */
@@ -62,13 +72,19 @@ export class CellScaling {
     for (const key of this.#keys.get(service) ?? []) this.#onShareChanged(key);
   }
 
-  bound(revision: ScaledRevision, settings: RevisionSettings): CellBound {
+  /** `replicas`: asked for at present; all that there may be until the share is known. */
+  bound(revision: ScaledRevision, settings: RevisionSettings, replicas: number): CellBound {
     const { directory, shares } = this.#options;
-    if (!spansCells(settings.regions)) return { settings, cap: null };
     const service = serviceKey(revision);
+    if (!spansCells(settings.regions)) {
+      this.#seen(service, revision.key);
+      return { settings, cap: null };
+    }
     const home = directory.homeOf(settings.regions);
     const keepsBuffer = this.#keepsBuffer(service, home);
-    const cap = Math.max(0, shares.holds(service) - this.#others(service, revision.key));
+    const isKnown = shares.knows(service) && !this.#unseen.has(service);
+    const share = shares.holds(service) - this.#others(service, revision.key);
+    const cap = isKnown ? Math.max(0, share) : replicas;
     return {
       settings: {
         ...settings,
@@ -85,6 +101,15 @@ export class CellScaling {
     if (cap === null) return;
     const service = serviceKey(revision);
     this.#note(service, revision.key, Math.max(inUse, decision.replicas));
+    this.#seen(service, revision.key);
+    // A wish that leaves out pods of a sibling would give back what they stand on.
+    if (!this.#unseen.has(service)) this.#wish(revision, bound, decision, inUse);
+    this.#tell(revision, settings);
+  }
+
+  #wish(revision: ScaledRevision, bound: CellBound, decision: Decision, inUse: number): void {
+    const { settings } = bound;
+    const service = serviceKey(revision);
     const { load, bounds } = decision.explanation;
     const wanted = clampPods(load.asked, { min: bounds.min, max: bounds.max });
     const others = this.#others(service, revision.key);
@@ -95,11 +120,11 @@ export class CellScaling {
       room: revision.reachable ? roomOf(load.buffer) : 0,
       max: settings.maxScale,
     });
-    this.#tell(revision, settings);
   }
 
   removed(key: RevisionKey): void {
     this.#facts.delete(key);
+    for (const service of this.#unseen.keys()) this.#seen(service, key);
     for (const [service, keys] of this.#keys) {
       if (!keys.delete(key)) continue;
       this.#inUse.get(service)?.delete(key);
@@ -120,9 +145,15 @@ export class CellScaling {
     const known = this.#inUse.get(service) ?? new Map<RevisionKey, number>();
     known.set(key, inUse);
     this.#inUse.set(service, known);
-    const keys = this.#keys.get(service) ?? new Set<RevisionKey>();
-    keys.add(key);
-    this.#keys.set(service, keys);
+    add(this.#keys, service, key);
+  }
+
+  #seen(service: string, key: RevisionKey): void {
+    const unseen = this.#unseen.get(service);
+    if (unseen === undefined || !unseen.delete(key) || unseen.size > 0) return;
+    this.#unseen.delete(service);
+    // Siblings were held back until now.
+    this.shareChanged(service);
   }
 
   #total(service: string): number {
@@ -159,6 +190,12 @@ export class CellScaling {
         logger.debug("facts for other cells not written", { revision: key, error });
       });
   }
+}
+
+function add(sets: Map<string, Set<RevisionKey>>, service: string, key: RevisionKey): void {
+  const keys = sets.get(service);
+  if (keys === undefined) sets.set(service, new Set([key]));
+  else keys.add(key);
 }
 
 function serviceKey({ namespace, service }: ScaledRevision): string {

@@ -1,5 +1,8 @@
 /** Options of the autoscaler in a cluster, read from its environment once and frozen. */
 import { randomBytes } from "node:crypto";
+import { CELL_MEMBER_TABLE } from "../cells/config.ts";
+import type { CellMemberConfig } from "../cells/config.ts";
+import { PlatformError } from "../common/errors.ts";
 import { integer, oneOf, readConfig, text } from "../foundation/config.ts";
 import type { Parser, ParserTable } from "../foundation/config.ts";
 import { LOG_LEVELS } from "../foundation/logger.ts";
@@ -19,7 +22,7 @@ export interface ApiConfig {
   readonly systemNamespace: string;
 }
 
-export interface AutoscalerConfig extends ApiConfig {
+export interface AutoscalerConfig extends ApiConfig, CellMemberConfig {
   readonly storeUrl: string;
   readonly storePrefix: string;
   /** This life of this process: a second one must not renew the leadership of the first. */
@@ -45,8 +48,9 @@ export const API_TABLE: ParserTable<ApiConfig> = {
 export function readAutoscalerConfig(
   env: Readonly<Record<string, string | undefined>>,
 ): Readonly<AutoscalerConfig> {
-  return readConfig<AutoscalerConfig>(env, {
+  const config = readConfig<AutoscalerConfig>(env, {
     ...API_TABLE,
+    ...CELL_MEMBER_TABLE,
     storeUrl: ["PILOTLIGHT_STORE_URL", text()],
     storePrefix: ["PILOTLIGHT_STORE_PREFIX", text("pl")],
     holder: ["POD_NAME", (value) => `${value ?? "autoscaler"}.${randomBytes(6).toString("hex")}`],
@@ -54,6 +58,17 @@ export function readAutoscalerConfig(
     adminListen: ["PILOTLIGHT_ADMIN_LISTEN", address("0.0.0.0:9090")],
     eventSink: ["K_SINK", text("")],
     logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
+  });
+  refuseSeveralVoices(config);
+  return config;
+}
+
+/** Revisions of a service may fall into several shards, but its share in a cell has one keeper. */
+function refuseSeveralVoices({ cell, shards }: AutoscalerConfig): void {
+  if (cell === "" || shards === 1) return;
+  const fault = `PILOTLIGHT_SHARDS: got "${shards}", expected 1 where PILOTLIGHT_CELL is set`;
+  throw new PlatformError("ERR_CONFIG_INVALID", `Bad configuration.\n${fault}`, {
+    details: { faults: [fault] },
   });
 }
 

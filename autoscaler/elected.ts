@@ -5,10 +5,11 @@
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { LeaseCalls } from "../store/leases.ts";
 import type { ClusterDefaults } from "./core/settings/defaults.ts";
+import type { CellParts } from "./cell-parts.ts";
 import { createAutoscaler } from "./controller.ts";
 import type { Autoscaler, AutoscalerOptions } from "./controller.ts";
 import { createSources } from "./led-sources.ts";
-import type { SourcesLife } from "./led-sources.ts";
+import type { Sources, SourcesLife } from "./led-sources.ts";
 import { createLeadership } from "./leadership.ts";
 import type { Leadership } from "./leadership.ts";
 import { systemTimers } from "./timers.ts";
@@ -20,6 +21,11 @@ export interface ElectedOptions extends AutoscalerOptions {
   /** The same in all processes; default 1. */
   readonly shards?: number;
   readonly ttlMs?: number;
+  /**
+   * Makes the parts by which this process speaks for its cell while it leads; absent: there is one
+   * cell. A service has one share in a cell, so there must be one shard.
+   */
+  readonly openCells?: (mayAct: () => boolean) => CellParts;
   /** Told after a shard was gained and its controller started. */
   readonly onLead?: () => void;
 }
@@ -37,16 +43,16 @@ export interface ElectedAutoscaler {
 }
 
 export function createElectedAutoscaler(options: ElectedOptions): ElectedAutoscaler {
-  const { shards = 1, leases, holder, ttlMs, onLead, ...rest } = options;
+  const { shards = 1, leases, holder, ttlMs, onLead, openCells, ...rest } = options;
   let { defaults } = options;
   const led = new Map<number, Autoscaler>();
-  const lives: SourcesLife[] = [];
+  const lives: Life[] = [];
   const sources = createSources(options);
   const begin = async (shard: number, mayAct: () => boolean): Promise<void> => {
-    const life = sources.open();
+    const life = openLife(sources, openCells?.(mayAct));
     lives[shard] = life;
     const owns = (key: RevisionKey): boolean => shardOf(key, shards) === shard;
-    const autoscaler = createAutoscaler({ ...rest, ...life, defaults, owns, mayAct });
+    const autoscaler = createAutoscaler({ ...rest, ...life.parts, defaults, owns, mayAct });
     led.set(shard, autoscaler);
     await autoscaler.start();
     onLead?.();
@@ -83,6 +89,24 @@ export function createElectedAutoscaler(options: ElectedOptions): ElectedAutosca
     useDefaults: (next) => {
       defaults = next;
       for (const autoscaler of led.values()) autoscaler.useDefaults(next);
+    },
+  };
+}
+
+interface Life {
+  readonly parts: Sources & Pick<AutoscalerOptions, "cellScaling">;
+  close(): void;
+}
+
+function openLife(sources: { open(): SourcesLife }, cells: CellParts | undefined): Life {
+  const life = sources.open();
+  if (cells === undefined) return { parts: life, close: () => life.close() };
+  cells.start();
+  return {
+    parts: { ...life, cellScaling: cells.scaling },
+    close: () => {
+      life.close();
+      cells.close();
     },
   };
 }

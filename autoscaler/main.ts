@@ -3,6 +3,7 @@
  * end of the process. Several may run; one leads each shard of revisions, the others stand by with
  * warm copies.
  */
+import { Certificates } from "../cells/certificates.ts";
 import { EVENT_SOURCE } from "../common/contracts/events.ts";
 import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
@@ -15,6 +16,7 @@ import { createMetricsPage } from "../foundation/metrics.ts";
 import type { MetricsPage } from "../foundation/metrics.ts";
 import { createStore } from "../store/store.ts";
 import type { StoreHandle } from "../store/store.ts";
+import { createCellParts } from "./cell-parts.ts";
 import { createAdminServer } from "./admin-server.ts";
 import { renderClusterMetrics } from "./cluster-metrics.ts";
 import { readAutoscalerConfig } from "./config.ts";
@@ -22,7 +24,7 @@ import type { AutoscalerConfig } from "./config.ts";
 import { STOCK_DEFAULTS } from "./core/settings/defaults.ts";
 import { createElectedAutoscaler } from "./elected.ts";
 import { tuneInThread } from "./tuner.ts";
-import type { ElectedAutoscaler } from "./elected.ts";
+import type { ElectedAutoscaler, ElectedOptions } from "./elected.ts";
 import { openApi } from "./kubernetes/api.ts";
 import type { ApiClient } from "./kubernetes/api-client.ts";
 import { createCluster } from "./kubernetes/cluster.ts";
@@ -43,6 +45,8 @@ async function run(): Promise<void> {
   const client = await openApi({ ...config, clock: systemClock });
   const store = createStore({ url: config.storeUrl, prefix: config.storePrefix, logger });
   const events = openEvents(config, logger);
+  const certificates =
+    config.cell === "" ? null : new Certificates(config.cellCertificates, logger);
   const shared = { clock: systemClock, random: createRandom(process.pid), logger };
   const cluster: Cluster = createCluster({
     ...shared,
@@ -72,9 +76,32 @@ async function run(): Promise<void> {
       },
     },
     onLead: () => cluster.resync(),
+    ...cellsOf(config, { certificates, store, cluster, logger }),
   });
   defaults.onChange((next) => elected.useDefaults(next));
-  await live({ config, logger, client, store, events, cluster, elected });
+  await live({ config, logger, client, store, events, certificates, cluster, elected });
+}
+
+/** Nothing on a platform of one cell. */
+function cellsOf(
+  { cell, cellsFolder, holder }: AutoscalerConfig,
+  parts: Pick<Parts, "certificates" | "store" | "cluster" | "logger">,
+): Pick<ElectedOptions, "openCells"> {
+  const { certificates, store, cluster, logger } = parts;
+  if (certificates === null) return {};
+  return {
+    openCells: (mayAct) =>
+      createCellParts({
+        own: cell,
+        folder: cellsFolder,
+        certificates,
+        name: holder,
+        calls: store.cells,
+        logger,
+        revisions: cluster.objects.list(),
+        mayAct,
+      }),
+  };
 }
 
 interface Parts {
@@ -83,12 +110,14 @@ interface Parts {
   readonly client: ApiClient;
   readonly store: StoreHandle;
   readonly events: EventEmitter | null;
+  /** Null on a platform of one cell. */
+  readonly certificates: Certificates | null;
   readonly cluster: Cluster;
   readonly elected: ElectedAutoscaler;
 }
 
 async function live(parts: Parts): Promise<void> {
-  const { config, logger, client, store, events, cluster, elected } = parts;
+  const { config, logger, client, store, events, certificates, cluster, elected } = parts;
   const admin = createAdminServer({
     unready: () => cluster.unready(),
     metrics: metricsPage(cluster, elected),
@@ -100,6 +129,11 @@ async function live(parts: Parts): Promise<void> {
       // Closed last: the leader gives its lease up through it.
       { name: "store", stop: () => store.close() },
       { name: "events", stop: () => events?.stop() },
+      {
+        name: "certificates",
+        start: () => certificates?.start(),
+        stop: () => certificates?.stop(),
+      },
       {
         name: "admin",
         start: async () => announce(await admin.listen(config.adminListen), logger),

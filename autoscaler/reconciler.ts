@@ -71,7 +71,7 @@ export async function reconcile(
   }
   const observed = await look(options, revision, memory, settings);
   for (const event of await memory.watch.look(observed, options.store)) options.onEvent(event);
-  const decision = decideFor(options, revision, memory, { settings, observed });
+  const { decision, inCell } = decideFor(options, revision, memory, { settings, observed });
   if (options.mayAct?.() === false) return null;
   await act(options, revision, memory, { observed, decision });
   memory.state = decision.state;
@@ -81,7 +81,7 @@ export async function reconcile(
   memory.cards = cardsOf(observed);
   await replaceEvicted(options, memory, settings.settings);
   await configureStore(options, revision, memory, { settings, waitingFor: observed.waitingFor });
-  await reportStatus(options, revision, memory, { settings, observed, decision });
+  await reportStatus(options, revision, memory, { settings: inCell, observed, decision });
   await comparePodsIfDue(options, memory, observed);
   await keepState(options, memory);
   await keepDecisions(options, memory);
@@ -167,12 +167,14 @@ function decideFor(
   revision: ScaledRevision,
   memory: RevisionMemory,
   given: { readonly settings: SettingsInForce; readonly observed: Observation },
-): Decision {
+): { readonly decision: Decision; readonly inCell: SettingsInForce } {
   const { figures, pods, replicas, readyPods, resourcePercent, existingPods } = given.observed;
-  const bound = options.cellScaling?.bound(revision, given.settings.settings);
+  const bound = options.cellScaling?.bound(revision, given.settings.settings, replicas);
+  // Its status is judged by what this cell has to keep, too.
+  const inCell = { ...given.settings, settings: bound?.settings ?? given.settings.settings };
   const decision = decide({
     nowMs: figures.at / 1_000,
-    settings: bound?.settings ?? given.settings.settings,
+    settings: inCell.settings,
     cellCap: bound?.cap ?? null,
     defaults: options.defaults(),
     ...surroundingsOf(revision),
@@ -190,7 +192,7 @@ function decideFor(
   const usable = mayTouch(revision, given.settings) ? decision : leaveAsItIs(decision);
   // Before anything else is decided, so that two revisions never take the same share.
   if (bound !== undefined) options.cellScaling?.decided(revision, bound, usable, existingPods);
-  return usable;
+  return { decision: usable, inCell };
 }
 
 async function act(

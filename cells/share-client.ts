@@ -35,6 +35,10 @@ export interface ShareClientOptions {
   readonly now: () => number;
   /** The share of a service changed. */
   readonly onChange: (service: string) => void;
+  /** False: another process speaks for this cell by now. Asked before each word and each growth. */
+  readonly mayAct?: () => boolean;
+  /** Services of which pods may stand here that nobody has counted yet: nothing is said of them. */
+  readonly uncounted?: () => { has(service: string): boolean; readonly size: number };
 }
 
 export interface ServiceWish {
@@ -100,6 +104,11 @@ export class ShareClient {
   /** Pods that this cell may run of the service; 0 before anything is known. */
   holds(service: string): number {
     return this.#held.get(service)?.share?.holds ?? 0;
+  }
+
+  /** Whether what this cell holds of the service was read. */
+  knows(service: string): boolean {
+    return (this.#held.get(service)?.share ?? null) !== null;
   }
 
   /** Pods that could still be started: what is held and unused, and what the book would grant. */
@@ -194,7 +203,7 @@ export class ShareClient {
   #consider(held: Held): void {
     const { directory, now } = this.#options;
     const { share, wish } = held;
-    if (share === null || held.isSaving) return;
+    if (share === null || held.isSaving || !this.#mayAct()) return;
     if (held.asking !== 0 && now() - held.saidAt < ANSWER_MS) return;
     const full = {
       ...wish,
@@ -221,6 +230,7 @@ export class ShareClient {
       const ask = share.ask({ wants, inUse: wish.inUse, home });
       // Written down before it is said: a restart must not hold what was given back.
       if (ask.holds < before) await this.#save(service, share);
+      if (!this.#mayAct()) return;
       held.asking = ask.number;
       const { number, holds, movedFrom } = ask;
       const { max } = wish;
@@ -257,11 +267,12 @@ export class ShareClient {
   }
 
   async #granted(asked: Asked, held: Held, share: OwnShare, answer: ShareAnswer): Promise<void> {
+    if (!this.#mayAct()) return;
     const before = share.holds;
     const again = share.answered(asked.home, asked.number, answer);
     if (again) return this.#consider(held);
     if (share.holds === before) return;
-    // Growth that is not on record is safe: the book counts it, and this cell forgets it in a restart.
+    // Growth that is not on record is safe: the book counts it, and after a restart so do its pods.
     await this.#save(asked.service, share).catch(() => undefined);
     this.#options.onChange(asked.service);
   }
@@ -272,6 +283,7 @@ export class ShareClient {
     if (client === undefined || mark === "" || this.#marks.get(home) === mark) return;
     // What is still being read cannot be told: the next answer asks again.
     if ([...this.#held.values()].some(({ share }) => share === null)) return;
+    if (!this.#mayAct() || (this.#options.uncounted?.().size ?? 0) > 0) return;
     this.#marks.set(home, mark);
     const told = [...this.#held.values()].map(async (held) => {
       if (held.share === null || this.#homeOf(held) !== home || held.asking !== 0) return;
@@ -282,10 +294,12 @@ export class ShareClient {
   }
 
   #heard(service: string, from: string): void {
+    // Asked again as long as it matters.
+    if (this.#options.uncounted?.().has(service) === true) return;
     const held = this.#held.get(service);
     const client = this.#clients.get(from);
     if (held !== undefined && held.share !== null) {
-      if (held.asking === 0) void this.#say(held, held.share, held.share.holds);
+      if (held.asking === 0 && this.#mayAct()) void this.#say(held, held.share, held.share.holds);
     } else if (held === undefined && client !== undefined) {
       // Nothing runs of it here; the store may know what was held once.
       void this.#load(service, NO_WISH, from);
@@ -321,6 +335,10 @@ export class ShareClient {
     if (message.kind === "granted") void this.#answered(message);
     else if (message.kind === "hear") this.#heard(message.service, from);
     else if (message.kind === "forgotten") this.#forgets.get(message.id)?.(message.pods);
+  }
+
+  #mayAct(): boolean {
+    return this.#options.mayAct?.() ?? true;
   }
 
   #save(service: string, share: OwnShare): Promise<void> {

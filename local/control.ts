@@ -4,6 +4,7 @@ import type { CellParts } from "../autoscaler/cell-parts.ts";
 import { createAutoscaler } from "../autoscaler/controller.ts";
 import { tuneInThread } from "../autoscaler/tuner.ts";
 import type { Autoscaler } from "../autoscaler/controller.ts";
+import { Certificates } from "../cells/certificates.ts";
 import { EVENT_SOURCE } from "../common/contracts/events.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { createRandom } from "../common/random.ts";
@@ -82,10 +83,11 @@ export async function startControl(serving: Serving, sources: ServiceSources): P
   return { autoscaler, cells, sources, socket: server.path };
 }
 
-function openCellParts({ base }: Serving): CellParts | null {
+function openCellParts({ base, book }: Serving): CellParts | null {
   const { cell, store, logger, stops } = base;
   if (cell === undefined) return null;
-  const { name: own, cellsFolder: folder, certificates } = cell;
+  const { name: own, cellsFolder: folder } = cell;
+  const certificates = new Certificates(cell.certificates, logger);
   const parts = createCellParts({
     own,
     folder,
@@ -93,8 +95,14 @@ function openCellParts({ base }: Serving): CellParts | null {
     name: "autoscaler",
     calls: store.cells,
     logger,
+    revisions: book.list(),
   });
-  stops.add("cells", () => Promise.resolve(parts.close()));
+  stops.add("cells", () => {
+    parts.close();
+    certificates.stop();
+    return Promise.resolve();
+  });
+  certificates.start();
   parts.start();
   return parts;
 }

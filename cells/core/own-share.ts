@@ -35,9 +35,9 @@ export class OwnShare {
   #number: number;
   #home: string;
 
-  /** `running`: pods that run here; what counts when the store forgot the rest. */
+  /** `running`: pods that run here, which is what counts where the store knows less or nothing. */
   constructor(state: OwnShareState | null, running: number) {
-    this.#holds = state?.holds ?? running;
+    this.#holds = Math.max(state?.holds ?? 0, running);
     this.#number = state?.number ?? 0;
     this.#home = state?.home ?? "";
   }

@@ -200,4 +200,12 @@ describe("docs/reference/configuration.md: cells", () => {
     const documented = rowsOf(page, "Cells").map(([name = ""]) => name);
     expect(sorted(documented)).toEqual(sorted(read));
   });
+
+  it("refuses several keepers of one share", () => {
+    const cell = { ...ACTIVATOR, PILOTLIGHT_CELL: "eu" };
+    expect(() => readAutoscaler({ ...cell, PILOTLIGHT_SHARDS: "1" })).not.toThrow();
+    expect(() => readAutoscaler({ ...cell, PILOTLIGHT_SHARDS: "2" })).toThrow(
+      'PILOTLIGHT_SHARDS: got "2", expected 1 where PILOTLIGHT_CELL is set',
+    );
+  });
 });

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { readCellConfig } from "../../../activator/cell-config.ts";
+import { readAutoscalerConfig } from "../../../autoscaler/config.ts";
 import { readCellEntry } from "../../../cells/core/cell-entry.ts";
 import { CERTIFICATE_FILES } from "../../../common/contracts/cells.ts";
 import { find, MANIFESTS, objectsIn } from "../../support/manifest-files.ts";
@@ -10,6 +11,7 @@ import { find, MANIFESTS, objectsIn } from "../../support/manifest-files.ts";
 const FOLDER = "overlays/cells";
 const objects = objectsIn(FOLDER);
 const patch = readFileSync(join(MANIFESTS, FOLDER, "kustomization.yaml"), "utf8");
+const scaler = readFileSync(join(MANIFESTS, FOLDER, "autoscaler.yaml"), "utf8");
 const guide = readFileSync(join(MANIFESTS, "../docs/guides/cells.md"), "utf8");
 const { name: own = "" } = find(objects, "ConfigMap", "pilotlight-cell-name").data ?? {};
 const cells = Object.entries(find(objects, "ConfigMap", "pilotlight-cells").data ?? {});
@@ -22,11 +24,16 @@ it("names cells that are read as they stand, its own among them", () => {
   expect(cells.length).toBeGreaterThan(1);
 });
 
-it("mounts cells and certificates where an activator looks for them", () => {
+it("mounts cells and certificates where activators and autoscalers look for them", () => {
+  const { cellsFolder, cellCertificates } = readAutoscalerConfig({ PILOTLIGHT_STORE_URL: "x" });
+  expect([cellsFolder, cellCertificates]).toEqual([config.cellsFolder, config.cellCertificates]);
   for (const path of [config.cellsFolder, config.cellCertificates]) {
-    expect(patch).toContain(`mountPath: ${path}, readOnly: true`);
+    for (const text of [patch, scaler])
+      expect(text).toContain(`mountPath: ${path}, readOnly: true`);
   }
   expect(patch).toContain("name: PILOTLIGHT_CELL,");
+  expect(patch).toContain("path: autoscaler.yaml");
+  expect(scaler).toContain("name: PILOTLIGHT_CELL\n");
   for (const file of Object.values(CERTIFICATE_FILES)) expect(guide).toContain(file);
 });
 
