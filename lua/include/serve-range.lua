@@ -5,16 +5,16 @@
 -- remembers those that may not use this target.
 local function serve_range(ctx, uid, target, prefix, unfit)
   local is_ranked = string.sub(prefix, 1, 1) == 'k'
-  for offset = 0, MOST_TICKETS do
+  local passed = 0
+  for _ = 0, MOST_TICKETS do
     if ctx[BUDGET_LEFT] <= 0 then return false end
-    local member = members_from(ctx, prefix, offset, 1)[1]
+    local member = members_from(ctx, prefix, passed, 1)[1]
     if not member then return false end
     ctx[BUDGET_LEFT] = ctx[BUDGET_LEFT] - 1
     local id = is_ranked and id_of_ranked(member) or string.sub(member, #prefix + 13)
-    if not unfit[id] then
-      if serve_ticket(ctx, uid, target, id) then return true end
-      unfit[id] = true
-    end
+    local is_served = not unfit[id] and serve_ticket(ctx, uid, target, id)
+    if is_served then return true end
+    if is_served == false then unfit[id], passed = true, passed + 1 end
   end
   return false
 end
@@ -22,16 +22,16 @@ end
 -- Those that waited longer than the limit go first, oldest first, whatever their rank.
 local function serve_starved(ctx, uid, target, unfit)
   if ctx.limit == 0 then return false end
-  for offset = 0, MOST_TICKETS do
-    local member = members_from(ctx, 'a', offset, 1)[1]
+  local passed = 0
+  for _ = 0, MOST_TICKETS do
+    local member = members_from(ctx, 'a', passed, 1)[1]
     if not member or ctx[BUDGET_LEFT] <= 0 then return false end
     if ctx[NOW] - unpack_struct('>d', member, 2) <= ctx.limit then return false end
     ctx[BUDGET_LEFT] = ctx[BUDGET_LEFT] - 1
     local id = id_of_age(member)
-    if not unfit[id] then
-      if serve_ticket(ctx, uid, target, id) then return true end
-      unfit[id] = true
-    end
+    local is_served = not unfit[id] and serve_ticket(ctx, uid, target, id)
+    if is_served then return true end
+    if is_served == false then unfit[id], passed = true, passed + 1 end
   end
   return false
 end

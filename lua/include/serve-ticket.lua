@@ -5,6 +5,7 @@
 --- @include "exclude-set"
 --- @include "grant-lease"
 --- @include "tenants"
+--- @include "rekey-tickets"
 --- @include "announce"
 --- @include "record-event"
 --- @include "record-wait"
@@ -17,15 +18,26 @@ local function note_admission(ctx, ticket, lease)
   charge_tenant(ctx, ticket[TENANT], lease[LEASE_WORK], ticket[WEIGHT])
 end
 
-local function fits(ctx, target, uid, ticket)
-  if ticket[WORKS] and is_elsewhere(ctx, uid, ticket) then return false end
+-- Its session got a home while it waited: it stands in the line of that target from now on, so that no
+-- other target has to look past it.
+local function wait_for_home(ctx, id, ticket, home)
+  if not ctx[IS_RANKED] then begin_rekey(ctx) end
+  drop_rank(ctx, id, ticket)
+  call('ZREM', ctx[KEY_LIST][QUEUE], age_member(id, ticket))
+  ticket[CLASS], ticket[WORKS] = NO_ORDER, ticket[WORKS] .. '\4' .. home
+  call('ZADD', ctx[KEY_LIST][QUEUE], 0, age_member(id, ticket))
+  write_request(ctx, id, ticket)
+end
+
+local function fits(target, uid, ticket)
   if ticket[EXCLUDE] ~= '' and exclude_set(ticket[EXCLUDE])[uid] then return false end
   local room = target[KV_FREE]
   return not room or room >= (ticket[TOKENS] or 0)
 end
 
 -- Offers a slot of a target to one waiting request. True when the request left the queue: it got
--- the slot, or its activator is gone. False when it may not use this target.
+-- the slot, or its activator is gone. False when it may not use this target; nil when it left its line
+-- for that of another target.
 local function serve_ticket(ctx, uid, target, request_id)
   local ticket = read_request(ctx, request_id)
   if not is_alive(ctx, ticket[HOLDER]) then
@@ -33,7 +45,9 @@ local function serve_ticket(ctx, uid, target, request_id)
     if ctx[EVENTS_ON] then record_event(ctx, 'ticket-lapsed', '', request_id) end
     return true
   end
-  if not fits(ctx, target, uid, ticket) then return false end
+  local home = ticket[WORKS] and home_elsewhere(ctx, uid, ticket)
+  if home and not bound_of(ticket) then return wait_for_home(ctx, request_id, ticket, home) end
+  if home or not fits(target, uid, ticket) then return false end
   leave_queue(ctx, request_id, ticket)
   local lease = grant_lease(ctx, uid, target, request_id, ticket)
   local _, session = session_of(ticket[WORKS])

@@ -40,8 +40,9 @@ local function session_choice(ctx, details, exclude)
   return nil, is_strict and uid or nil
 end
 
--- Whether a waiting call has to stay away from a target, since its session is at home elsewhere.
-local function is_elsewhere(ctx, uid, ticket)
+-- The other target on which the session of a waiting call is at home, and which it has to wait for.
+local function home_elsewhere(ctx, uid, ticket)
   local affinity, session = session_of(ticket[WORKS])
-  return affinity == 't' and (home_of(ctx, session) or uid) ~= uid
+  local home = affinity == 't' and home_of(ctx, session)
+  return home and home ~= uid and home or nil
 end

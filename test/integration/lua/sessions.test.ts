@@ -150,6 +150,29 @@ describe("strict affinity", () => {
     expect(await ask("free")).toBe("a");
   });
 
+  test("of a hundred requests that came before any target keeps nobody else from a free one", async () => {
+    await rig.close();
+    rig = await new StoreRig(server).start();
+    const burst = Array.from({ length: 100 }, (_, index) => `first-${index}`);
+    for (const id of burst) {
+      rig.passMs(1);
+      await rig.store.acquireLease(acquireRequest(id, { call: strict("s") }));
+    }
+    await rig.store.acquireLease(acquireRequest("free"));
+    await rig.report("a");
+    await rig.report("b");
+    // One call looks at a bounded number of them, and a renewal goes on from there.
+    await rig.store.renewActivator(REVISION, "act-1");
+    expect([await ask("free"), await ask("first-0")]).toEqual(["b", "a"]);
+    await rig.release("free");
+    for (const [index, id] of burst.entries()) {
+      expect(await ask(id)).toBe("a");
+      if (index + 1 < burst.length) expect(await ask(burst[index + 1] ?? "")).toBe("waiting");
+      await rig.release(id);
+    }
+    expect(await rig.target("b")).toMatchObject({ inFlight: 0 });
+  });
+
   test("is told when its target is gone, at once or while it waits", async () => {
     await atHomeOnB(strict("s"));
     expect(await rig.choose({ call: strict("s") })).toBe("b");
