@@ -29,6 +29,7 @@ export class ChurnList<Entry extends ListEntry> {
   add(entry: Entry): void {
     entry.isListed = true;
     entry.before = this.#last;
+    entry.behind = undefined;
     if (this.#last === undefined) this.#first = entry;
     else this.#last.behind = entry;
     this.#last = entry;

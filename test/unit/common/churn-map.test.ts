@@ -68,4 +68,15 @@ describe("a list for entries that come and go", () => {
     list.add(b);
     expect([...list]).toEqual([a, c, b]);
   });
+
+  it("takes an entry back that was taken out during an iteration", () => {
+    const list = new ChurnList<ListEntry>();
+    const [a, b] = [new ListEntry(), new ListEntry()];
+    for (const entry of [a, b]) list.add(entry);
+    for (const entry of list) if (entry === a) list.remove(a);
+    list.add(a);
+    const seen: ListEntry[] = [];
+    for (const entry of list) if (seen.push(entry) > 2) break;
+    expect(seen).toEqual([b, a]);
+  });
 });
