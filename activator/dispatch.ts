@@ -238,6 +238,8 @@ export class Dispatch implements TicketHolder, Sender {
   }
 
   #attemptEnded(lease: Lease, seen: AttemptEnd): void {
+    // One that could not be sent still has a clock, and its request was answered.
+    if (this.#ended) return;
     const end = this.#sending ? this.#parts.lookout.ended(this.#sending, seen) : seen;
     const reason = end.kind === "intercepted" ? findHeader(end.headers, REASON_HEADER) : "";
     const verdict = judgeAttempt(end, reason, this.#facts());

@@ -1,7 +1,8 @@
 /** A request that the proxy core cannot even begin to send: a fault of ours, which stays with it. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import { ActivatorBench, REVISION, call } from "../../support/activator-bench.ts";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ActivatorBench, HOST, REVISION } from "../../support/activator-bench.ts";
 import type { BenchActivator } from "../../support/activator-bench.ts";
 import { startValkey } from "../../support/valkey.ts";
 import type { ValkeyServer } from "../../support/valkey.ts";
@@ -20,6 +21,19 @@ afterAll(async () => {
   await bench.close();
   await valkey.stop();
 });
+
+function post(agent: Agent): Promise<[status: number, reason: string]> {
+  return new Promise((resolve, reject) => {
+    const headers = { host: HOST, "content-length": "1" };
+    const sent = request(activator.dataUrl, { agent, method: "POST", headers }, (answer) => {
+      answer.resume();
+      const reason = String(answer.headers["pilotlight-reason"]);
+      answer.on("end", () => resolve([answer.statusCode ?? 0, reason]));
+    });
+    sent.on("error", reject);
+    sent.end("x");
+  });
+}
 
 it("is answered, gives its slot back, and nobody looks after it any more", async () => {
   const unheard: unknown[] = [];
@@ -50,10 +64,16 @@ it("is answered, gives its slot back, and nobody looks after it any more", async
     },
     { card: "", marks: { decidedAt: now, spawnedAt: now } },
   );
-  const reply = await call(activator.dataUrl, "/", { method: "POST", body: "x" });
-  expect([reply.status, reply.headers["pilotlight-reason"]]).toEqual([502, "upstream_reset"]);
+  // Its caller stays: the end of an attempt that never began must not be taken for news.
+  const agent = new Agent({ keepAlive: true });
+  expect(await post(agent)).toEqual([502, "upstream_reset"]);
   await delay(600);
+  agent.destroy();
   expect(await bench.busy()).toBe(0);
+  const page = await (await fetch(`http://${activator.push}/metrics`)).text();
+  expect(page.split("\n").filter((line) => line.startsWith("pilotlight_run_errors{"))).toEqual([
+    expect.stringMatching(/reason="upstream_reset".* 1$/),
+  ]);
   process.off("unhandledRejection", onUnheard);
   expect(unheard).toEqual([]);
 }, 20_000);
