@@ -117,9 +117,14 @@ export class CellScaling {
       regions: settings.regions,
       wanted: revision.reachable ? wanted + others : others,
       inUse: Math.max(inUse, decision.replicas) + others,
-      room: revision.reachable ? roomOf(load.buffer) : 0,
+      room: revision.reachable ? this.#room(settings, load.buffer) : 0,
       max: settings.maxScale,
     });
+  }
+
+  /** The store may have lost what other cells are told of it: said again by the next decision. */
+  retell(key: RevisionKey): void {
+    this.#facts.delete(key);
   }
 
   removed(key: RevisionKey): void {
@@ -133,6 +138,12 @@ export class CellScaling {
       this.#inUse.delete(service);
       this.#options.shares.drop(service);
     }
+  }
+
+  #room({ regions, maxScale: max }: RevisionSettings, buffer: number): number {
+    const { directory } = this.#options;
+    const cells = directory.all().filter((cell) => allows(regions, cell)).length;
+    return roomOf({ buffer, max, cells, isHome: directory.homeOf(regions) === directory.own });
   }
 
   #keepsBuffer(service: string, home: string): boolean {

@@ -62,6 +62,7 @@ export async function reconcile(
   const inForce = readGoodSettings(revision, memory, options);
   const settings = { ...inForce, settings: withDeadlines(inForce.settings, memory.startTimeMs) };
   if (memory.config === null || memory.verifyConfig) {
+    options.cellScaling?.retell(revision.key);
     const waitingFor = memory.config?.waitingFor ?? "";
     await configureStore(options, revision, memory, { settings, waitingFor });
   }

@@ -262,8 +262,11 @@ export class ShareClient {
     const { outcome: kind, share, numberOnRecord, mark, free } = message;
     if (kind === "failed") return;
     if (kind === "hearing") void this.#tellAll(asked.home, mark);
+    const isNews = held.free !== free;
     held.free = free;
     await this.#granted(asked, held, held.share, { kind, share, numberOnRecord });
+    // Other cells are told what could be started here.
+    if (isNews) this.#options.onChange(held.service);
   }
 
   async #granted(asked: Asked, held: Held, share: OwnShare, answer: ShareAnswer): Promise<void> {

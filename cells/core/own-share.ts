@@ -78,6 +78,17 @@ export class OwnShare {
 }
 
 /** Pods that a cell keeps room for beyond its wish, so that a first start asks nobody. */
-export function roomOf(bufferPods: number): number {
-  return Math.max(1, bufferPods);
+export function roomOf(room: {
+  /** Spare pods that are kept here. */
+  readonly buffer: number;
+  /** Of the service; 0 for no limit. */
+  readonly max: number;
+  /** In which it may run. */
+  readonly cells: number;
+  readonly isHome: boolean;
+}): number {
+  const { buffer, max, cells, isHome } = room;
+  // Where there is none for each, whoever asked first would keep it from those who have demand.
+  const isScarce = max > 0 && max < cells;
+  return isScarce && !isHome ? buffer : Math.max(1, buffer);
 }

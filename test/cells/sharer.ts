@@ -64,7 +64,7 @@ export class Sharer {
       regions: ["eu", "us", "ap"],
       wanted: this.demand,
       inUse: this.running,
-      room: roomOf(0),
+      room: roomOf({ buffer: 0, max: MAX_PODS, cells: 3, isHome: this.cell === "eu" }),
       max: MAX_PODS,
     });
   }
