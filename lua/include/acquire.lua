@@ -20,7 +20,7 @@ local function lease_target(ctx, request, uid)
   count_lease(ctx, request.id, lease, target, work, details and details.tokens)
   if details and details.session then bind_session(ctx, details.session, uid) end
   if not request.known_arrival then ctx[ARRIVALS] = ctx[ARRIVALS] + 1 end
-  if ctx[POLICY] == ROUND_ROBIN then ctx[CURSOR] = target[ADMISSION] end
+  if ctx[POLICY] == ROUND_ROBIN then move_cursor(ctx, target) end
   write_target(ctx, uid, target)
   commit(ctx, 'acquire', uid, request.id, target)
   return reply_lease(lease, target)

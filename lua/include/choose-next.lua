@@ -30,3 +30,9 @@ local function choose_next(ctx, exclude)
     end
   end
 end
+
+-- To the target chosen. Back at the home of a session, what was read ahead stands behind.
+local function move_cursor(ctx, target)
+  if target[ADMISSION] < ctx[CURSOR] then ctx[FRONT] = false end
+  ctx[CURSOR] = target[ADMISSION]
+end

@@ -59,6 +59,16 @@ describe.each([
   });
 });
 
+test("a session's home moves round robin back within a batch as it does in single calls", async () => {
+  await rig.close();
+  rig = await new StoreRig(server).start({ policy: "round-robin" });
+  for (const uid of ["a", "b", "c"]) await rig.report(uid, { capacity: 3 });
+  expect(await rig.choose({ call: soft("s") })).toBe("a");
+  const turn = [{}, {}, { call: soft("s") }, {}];
+  const batch = await Promise.all(turn.map((changes) => rig.choose(changes)));
+  expect(batch).toEqual(["b", "c", "a", "b"]);
+});
+
 describe("soft affinity", () => {
   test("goes elsewhere rather than wait, and is at home there then", async () => {
     await atHomeOnB(soft("s"));
