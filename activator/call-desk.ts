@@ -74,11 +74,17 @@ export class CallDesk {
     return (isCarried || needsRank(config, caller)) && !this.#parts.isDegraded(entry);
   }
 
-  async prepare(arrival: CallArrival): Promise<RankedCall> {
-    const body = await this.#look(arrival);
-    const call = new RankedCall(this.#parts, arrival, body);
-    await call.open();
-    return call;
+  /** Never rejects: a fault of ours costs a call its rank and nobody else anything; then null. */
+  async prepare(arrival: CallArrival): Promise<RankedCall | null> {
+    try {
+      const body = await this.#look(arrival);
+      const call = new RankedCall(this.#parts, arrival, body);
+      await call.open();
+      return call;
+    } catch (error) {
+      this.#parts.logger.error("call not ranked", { revision: arrival.entry.key, error });
+      return null;
+    }
   }
 
   #look({ exchange, head, caller }: CallArrival): Promise<Buffer | null> {

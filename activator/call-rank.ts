@@ -32,8 +32,8 @@ export class CallRank {
     if (this.#ranked !== undefined || this.#desk?.concerns(request, config) !== true) return null;
     return this.#desk.prepare({ ...request, head, config }).then((ranked) => {
       // A caller that left meanwhile keeps no place in its workflow.
-      if (this.#isOver) ranked.ended({ status: 0, queueMs: 0, serviceMs: 0 });
-      else this.#ranked = ranked;
+      if (this.#isOver) ranked?.ended({ status: 0, queueMs: 0, serviceMs: 0 });
+      else this.#ranked = ranked ?? undefined;
       return null;
     });
   }
