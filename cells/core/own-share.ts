@@ -77,7 +77,7 @@ export class OwnShare {
   }
 }
 
-/** Pods that a cell keeps room for beyond its wish, so that a first start asks nobody. */
+/** Pods that a cell keeps room for while it wishes less, so that a first start asks nobody. */
 export function roomOf(room: {
   /** Spare pods that are kept here. */
   readonly buffer: number;

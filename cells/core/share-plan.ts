@@ -44,7 +44,7 @@ export interface ShareWish {
   /** Pods that exist or are asked for. */
   readonly inUse: number;
   readonly holds: number;
-  /** Kept beyond the wish, so that a first start asks nobody. */
+  /** Kept where less is wished, so that a first start asks nobody. */
   readonly room: number;
   /** Of the service; 0 for no limit. */
   readonly max: number;
@@ -55,7 +55,8 @@ export interface ShareWish {
 /** Pods that this cell would like to be allowed. */
 export function wishedShare(wish: ShareWish): number {
   if (!wish.isAllowed) return 0;
-  const wished = Math.max(wish.wanted, wish.inUse) + wish.room;
+  // Not on top of pods that run: idle room of busy cells would leave the next cell with nothing.
+  const wished = Math.max(wish.wanted, wish.inUse, wish.room);
   return wish.max > 0 ? Math.min(wished, wish.max) : wished;
 }
 
