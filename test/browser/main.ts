@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { errorText } from "../../common/errors.ts";
 import { ReportBuilder, exitCodeOf, writeReport } from "../../foundation/report.ts";
 import type { RunRecord } from "../../common/contracts/local-run.ts";
+import { CELLS_PAGE, startCellsStage } from "./cells.ts";
 import { faultsOf, keyboardFaultsOf } from "./checks.ts";
 import { findChromium, startChromium } from "./chromium.ts";
 import type { Browser } from "./chromium.ts";
@@ -42,24 +43,15 @@ for (const folder of [KEPT, CACHE]) mkdirSync(folder, { recursive: true });
 process.on("SIGINT", () => finish(130));
 process.on("SIGTERM", () => finish(143));
 
-const rig = await startRig();
-const browser = await startChromium(program).catch(async (error: unknown) => {
-  await rig.stop();
-  throw error;
-});
+const browser = await startChromium(program);
 try {
-  report.store(rig.platform.storeFacts.version, rig.platform.storeFacts.name === "redis");
   report.note(browser.version);
   await judgeTheJudge(browser);
-  for (const page of PAGES.filter(isChosen)) await judgePage(browser, rig, page);
-  if (isChosen(STORE_DOWN)) await judgeStoreDown(browser, rig);
-  // The bar of field report F29 is about the dashboard, not about a machine that has other work.
-  await rig.rest();
-  await judgeTabs(browser, rig);
+  if (isChosen(CELLS_PAGE)) await judgeCells(browser);
+  if ([...PAGES, STORE_DOWN].some(isChosen)) await judgePlatform(browser);
   report.complete();
 } finally {
   await browser.stop();
-  await rig.stop();
 }
 report.row({ id: "pages.failed", value: failed, unit: "count", must: "0", goal: "0" });
 finish(exitCodeOf(report.report()));
@@ -68,7 +60,39 @@ function isChosen({ name }: PageSpec): boolean {
   return values.only === undefined || values.only.split(",").includes(name);
 }
 
-async function judgePage({ cdp }: Browser, { platform }: Rig, page: PageSpec): Promise<void> {
+async function judgeCells(browser: Browser): Promise<void> {
+  const stage = await startCellsStage();
+  try {
+    noteStore(stage.platform);
+    await judgePage(browser, stage, CELLS_PAGE);
+  } finally {
+    await stage.stop();
+  }
+}
+
+async function judgePlatform(browser: Browser): Promise<void> {
+  const rig = await startRig();
+  try {
+    noteStore(rig.platform);
+    for (const page of PAGES.filter(isChosen)) await judgePage(browser, rig, page);
+    if (isChosen(STORE_DOWN)) await judgeStoreDown(browser, rig);
+    // The bar of field report F29 is about the dashboard, not about a machine that has other work.
+    await rig.rest();
+    await judgeTabs(browser, rig);
+  } finally {
+    await rig.stop();
+  }
+}
+
+function noteStore({ storeFacts }: Rig["platform"]): void {
+  report.store(storeFacts.version, storeFacts.name === "redis");
+}
+
+async function judgePage(
+  { cdp }: Browser,
+  { platform }: Pick<Rig, "platform">,
+  page: PageSpec,
+): Promise<void> {
   const tab = await Tab.open(cdp);
   try {
     for (const theme of THEMES) {
