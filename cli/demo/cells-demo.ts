@@ -81,7 +81,7 @@ async function act(stage: Stage, count: number): Promise<void> {
   const via = cells.platforms.get(ENTRY)?.urls.ingress ?? "";
   let done = 0;
   const calls = Array.from({ length: count }, async () => {
-    const path = `/?ms=${WORK_MS}`;
+    const path = `/sleep?ms=${WORK_MS}`;
     const answer = await caller.call({ via, host: HOST, path, limitMs: LIMIT_MS, signal });
     done += 1;
     terminal.live(`${done} of ${count} answered`);
