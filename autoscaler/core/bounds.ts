@@ -13,6 +13,8 @@ export interface BoundsInputs {
   readonly initialising: boolean;
   /** Pods were asked for, none was ready so far, and the progress deadline has not passed. */
   readonly activating: boolean;
+  /** It became ready less than a window ago: its idle time begins with that. */
+  readonly fresh: boolean;
   /** Share of the service's traffic, 0 to 1; `null` when unknown. */
   readonly trafficShare: number | null;
 }
@@ -33,7 +35,7 @@ export function boundsOf(inputs: BoundsInputs): Bounds {
     settings.minScale,
     inputs.scaleToZero ? 0 : 1,
     inputs.initialising ? settings.initialScale : 0,
-    inputs.activating ? 1 : 0,
+    inputs.activating || inputs.fresh ? 1 : 0,
     serviceShare(settings.serviceMinScale, inputs.trafficShare),
   ];
   return { min: Math.max(...floors), max };

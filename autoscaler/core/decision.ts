@@ -153,8 +153,11 @@ function observe(inputs: DecisionInputs, load: LoadWish): ScalerState {
     demand: load.demand,
     progressDeadlineMs: settings.progressDeadlineMs,
   });
+  const hasStarted = state.activation !== null && inputs.readyPods > 0;
+  const startedAtMs = hasStarted ? inputs.nowMs : state.startedAtMs;
   const failure = startFailure({ ...inputs, before: state.failure });
-  return { ...state, lastBurstAtMs: load.lastBurstAtMs, initialised, activation, failure };
+  const seen = { initialised, activation, startedAtMs, failure };
+  return { ...state, ...seen, lastBurstAtMs: load.lastBurstAtMs };
 }
 
 function currentBounds(inputs: DecisionInputs, state: ScalerState): Bounds {
@@ -167,9 +170,15 @@ function currentBounds(inputs: DecisionInputs, state: ScalerState): Bounds {
     scaleToZero: inputs.defaults.enableScaleToZero,
     initialising: !state.initialised && mayStillStart,
     activating: state.activation !== null && mayStillStart && pending,
+    fresh: isFresh(inputs, state),
     trafficShare: inputs.trafficShare,
   });
   return cellCap === null ? bounds : { ...bounds, cap: cellCap };
+}
+
+/** A pod that took longer than the window to start would have been idle for one when it is ready. */
+function isFresh({ nowMs, settings }: DecisionInputs, { startedAtMs }: ScalerState): boolean {
+  return startedAtMs !== null && nowMs - startedAtMs < settings.windowMs;
 }
 
 function followPilot(
@@ -221,8 +230,9 @@ function upperLimit({ max, cap }: Bounds): Limit {
 }
 
 function lowerLimit(state: ScalerState, inputs: DecisionInputs): Limit {
-  const starting = state.activation !== null && !state.activation.exceeded;
-  return starting && inputs.settings.minScale === 0 ? "starting" : "min-scale";
+  if (inputs.settings.minScale > 0) return "min-scale";
+  if (state.activation !== null && !state.activation.exceeded) return "starting";
+  return isFresh(inputs, state) ? "window-not-seen" : "min-scale";
 }
 
 function coolDown(inputs: DecisionInputs, want: number): number {

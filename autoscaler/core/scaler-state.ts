@@ -23,6 +23,8 @@ export interface ScalerState {
   readonly kpa: KpaState | null;
   readonly initialised: boolean;
   readonly activation: Activation | null;
+  /** End of the latest start: the first sight of a ready pod. */
+  readonly startedAtMs: number | null;
   readonly zeroSinceMs: number | null;
   readonly failure: ActivationFailure | null;
   readonly conditions: readonly Condition[];
@@ -44,6 +46,7 @@ export function emptyState(): ScalerState {
     kpa: null,
     initialised: false,
     activation: null,
+    startedAtMs: null,
     zeroSinceMs: null,
     failure: null,
     conditions: [],
@@ -104,6 +107,7 @@ function essence({ state, wants }: StateMark): readonly unknown[] {
   return [
     wants,
     state.initialised,
+    state.startedAtMs,
     state.zeroSinceMs,
     state.conditions,
     state.goodAnnotations,

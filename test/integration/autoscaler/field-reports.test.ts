@@ -117,9 +117,9 @@ describe("F12 removed while still starting", () => {
     expect(condition("Ready")?.status).toBe("Unknown");
     await rig.podsReady();
     expect(condition("Ready")?.status).toBe("True");
-    // The idle timer starts at readiness: the cooldown of 10 s holds from here.
-    await rig.pass(8, () => expect(rig.replicas).toBe(1));
-    await rig.pass(6);
+    // The idle timer starts at readiness: the window of 30 s, then the cooldown of 10 s.
+    await rig.pass(36, () => expect(rig.replicas).toBe(1));
+    await rig.pass(8);
     expect(rig.replicas).toBe(0);
   });
 
@@ -131,7 +131,18 @@ describe("F12 removed while still starting", () => {
     await rig.hangUp();
     await rig.pass(120, () => expect(rig.replicas).toBe(1));
     await rig.podsReady();
-    await rig.pass(14);
+    await rig.pass(36, () => expect(rig.replicas).toBe(1));
+    await rig.pass(8);
+    expect(rig.replicas).toBe(0);
+  });
+
+  test("a pod that took longer than the window is not idle the moment it is ready", async () => {
+    await rigWith(revision({ "min-scale": "0", "scale-down-delay": "0s" }), 1);
+    rig.world.setPods({ phase: "pending", waitingFor: "waiting for a node" });
+    await rig.pass(90);
+    await rig.podsReady();
+    await rig.pass(28, () => expect(rig.replicas).toBe(1));
+    await rig.pass(6);
     expect(rig.replicas).toBe(0);
   });
 

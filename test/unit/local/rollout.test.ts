@@ -131,6 +131,7 @@ it("asks for at most one pod above service-min-scale at every step", () => {
       scaleToZero: true,
       initialising: false,
       activating: false,
+      fresh: false,
       trafficShare: percent / 100,
     }).min;
   for (let serviceMin = 1; serviceMin <= 40; serviceMin += 1) {
