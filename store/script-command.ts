@@ -21,13 +21,21 @@ interface Script {
   readonly keys: readonly KeyName[];
 }
 
-/** Heads kept of one script at most; a bound, since revisions come and go. */
+/** Lists of keys kept of one kind at most; a bound, since revisions come and go. */
 const MOST_CACHED = 32_768;
+
+/** The keys of a revision, in the form of the wire. */
+interface KeyText {
+  readonly text: string;
+  readonly first: string;
+}
 
 export class ScriptHeads {
   readonly #keys: Keys;
   readonly #library: ScriptLibrary;
-  readonly #heads = new Map<string, Map<RevisionKey, ScriptHead>>();
+  /** Scripts with the same keys share them: this is what grows with revisions. */
+  readonly #texts = new Map<readonly KeyName[], Map<RevisionKey, KeyText>>();
+  readonly #calls = new Map<string, string>();
 
   constructor(keys: Keys, library: ScriptLibrary) {
     this.#keys = keys;
@@ -35,22 +43,28 @@ export class ScriptHeads {
   }
 
   of({ script, keys }: Script, revision: RevisionKey): ScriptHead {
-    let ofScript = this.#heads.get(script);
-    if (ofScript === undefined) this.#heads.set(script, (ofScript = new Map()));
-    let head = ofScript.get(revision);
-    if (head === undefined) {
-      if (ofScript.size >= MOST_CACHED) ofScript.clear();
-      const names = keys.map((name) => this.#keys.one(revision, name));
-      head = scriptHead(this.#library.functionName(script), names);
-      ofScript.set(revision, head);
+    const { text, first } = this.#keyText(keys, revision);
+    let call = this.#calls.get(script);
+    if (call === undefined) {
+      const values = ["fcall", this.#library.functionName(script), String(keys.length)];
+      call = values.map(bulk).join("");
+      this.#calls.set(script, call);
     }
-    return head;
+    return { count: 3 + keys.length, text: call + text, key: first };
   }
-}
 
-function scriptHead(functionName: string, keys: readonly string[]): ScriptHead {
-  const values = ["fcall", functionName, String(keys.length), ...keys];
-  return { count: values.length, text: values.map(bulk).join(""), key: keys[0] ?? "" };
+  #keyText(keys: readonly KeyName[], revision: RevisionKey): KeyText {
+    let ofKind = this.#texts.get(keys);
+    if (ofKind === undefined) this.#texts.set(keys, (ofKind = new Map()));
+    let found = ofKind.get(revision);
+    if (found === undefined) {
+      if (ofKind.size >= MOST_CACHED) ofKind.clear();
+      const names = keys.map((name) => this.#keys.one(revision, name));
+      found = { text: names.map(bulk).join(""), first: names[0] ?? "" };
+      ofKind.set(revision, found);
+    }
+    return found;
+  }
 }
 
 export class ScriptCommand extends Command {
