@@ -109,12 +109,14 @@ export class EventNotes {
 
   async #note(key: RevisionKey, fault: Fault): Promise<void> {
     const { client, clock, logger } = this.#options;
-    const now = clock.now();
-    const noted = this.#due(key, fault, now);
+    const objects = this.#about(key);
+    // Nothing to say it of, so nothing that counts as said: the watch may be late.
+    if (objects.length === 0) return;
+    const noted = this.#due(key, fault, clock.now());
     if (noted === null) return;
     const { namespace } = splitKey(key);
     const path = `/api/v1/namespaces/${namespace}/events`;
-    for (const object of this.#about(key)) {
+    for (const object of objects) {
       const body = eventObject(object, fault, noted);
       try {
         if (noted.count === 1) await client.write({ method: "POST", path, body });

@@ -85,6 +85,8 @@ describe("events of a revision", () => {
 
   it("say of each pod that is in quarantine, and stop where one revision has too much to say", async () => {
     const key = await world.define("many-00001");
+    // Status is written by who has seen the revision; before that there is nothing to speak of.
+    await eventually(async () => (await world.readScaler(key)).status?.conditions, SOON);
     const at = Date.now();
     for (let pod = 0; pod < 60; pod += 1) {
       const data = { pod: `uid-${pod}`, name: `many-${pod}`, reason: "connect failed" };
@@ -96,5 +98,17 @@ describe("events of a revision", () => {
     const messages = (await eventsOf("many-00001")).map(({ message }) => message);
     expect(new Set(messages).size).toBe(25);
     expect(messages).toContain("Pod many-0 gets no requests for now: connect failed");
+  });
+
+  it("say what came before the revision was seen, once it is told again", async () => {
+    const data = { pod: "uid-0", name: "late-0", reason: "connect failed" };
+    const subject = "default/late-00001";
+    const quarantined = { type: "dev.pilotlight.target.quarantined", subject, at: 0, data };
+    controller.cluster.notes.emit(quarantined);
+    const key = await world.define("late-00001");
+    await eventually(async () => (await world.readScaler(key)).status?.conditions, SOON);
+    controller.cluster.notes.emit(quarantined);
+    const event = await firstOf("late-00001", "TargetQuarantined");
+    expect(event).toMatchObject({ count: 1, message: expect.stringContaining("late-0") });
   });
 });
