@@ -171,7 +171,10 @@ function buildRouting(options: ActivatorOptions, random: Random): Routing {
   const degraded = new DegradedMode({ clock, podsOf: (entry) => intake.podsOf(entry) });
   const ranking = rankingOf(options, degraded);
   const { log: callLog = null } = ranking ?? {};
-  const intake = new PushIntake({ store, revisions, identity, degraded, clock, logger, callLog });
+  // In local mode the kernel spreads connections over all activators.
+  const entersAnywhere = config.runFolder !== "";
+  const pushed = { store, revisions, identity, degraded, clock, logger, callLog };
+  const intake = new PushIntake({ ...pushed, entersAnywhere });
   const returns = new Returns(store, degraded, logger);
   const hold = new Hold({
     store,

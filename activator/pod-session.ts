@@ -104,6 +104,7 @@ export class PodSession {
       ackSequence: isNewest || isFirst ? report.sequence : this.#ackSequence,
       heartbeatMs,
       localQueue: config?.localQueue ?? 0,
+      ...(config?.activators === undefined ? {} : { activators: config.activators }),
       ...(config === null ? {} : { starvationLimitMs: config.starvationLimitMs }),
       drainAcknowledged: this.#drainAcknowledged,
       // What was answered just now is asked again with the next heartbeat, not at full speed.

@@ -27,6 +27,8 @@ const FORGET_MS = 30_000;
 /** One heartbeat per second up to 10,000 targets, then slower. */
 const TARGETS_PER_SECOND = 10_000;
 const MIN_HEARTBEAT_MS = 1_000;
+/** In a reply: pods spread over all of them. */
+const ALL_ACTIVATORS = 0;
 /** After so many a target is suspected. */
 const MISSED_HEARTBEATS = 3;
 
@@ -38,6 +40,11 @@ export interface PushIntakeOptions {
   readonly degraded: DegradedMode;
   readonly clock: Clock;
   readonly logger: Logger;
+  /**
+   * Requests may enter at every activator, also at those that do not serve the revision: without a
+   * store each of them needs pods of its own. Default: an ingress leads to those that do.
+   */
+  readonly entersAnywhere?: boolean;
   /** Where what pods measured goes; null where nothing is learnt. */
   readonly callLog?: CallLog | null;
 }
@@ -85,7 +92,11 @@ export class PushIntake {
     this.#attach(session, effective, socket);
     await this.#take(session, effective);
     if (report.kind === "goodbye") this.#drop(session);
-    return session.reply(report, this.#heartbeatMs());
+    const reply = session.reply(report, this.#heartbeatMs());
+    const { entersAnywhere = false, degraded } = this.#options;
+    return entersAnywhere && degraded.has(session.entry)
+      ? { ...reply, activators: ALL_ACTIVATORS }
+      : reply;
   }
 
   /** Pods of one revision that push here. */

@@ -16,7 +16,13 @@ import { Learner } from "./learner.ts";
 import type { LearnerOptions, LearntRevision } from "./learner.ts";
 import type { CellScaling } from "./cell-scaling.ts";
 import { createOrphanSweep } from "./orphans.ts";
-import type { ObjectSource, ResourceUseSource, ScaleTarget, StatusSink } from "./ports.ts";
+import type {
+  EntranceSink,
+  ObjectSource,
+  ResourceUseSource,
+  ScaleTarget,
+  StatusSink,
+} from "./ports.ts";
 import { scaleEvents } from "./pod-watch.ts";
 import { reconcile } from "./reconciler.ts";
 import type { ReconcilerOptions } from "./reconciler.ts";
@@ -41,6 +47,8 @@ export interface AutoscalerOptions {
   readonly defaults: ClusterDefaults;
   /** Use of cpu and memory, for the metrics of that name. */
   readonly metricsSource?: ResourceUseSource;
+  /** Told how many activators serve each revision, where others lead requests to them. */
+  readonly entrance?: EntranceSink;
   /** Told of each change of a scale and of what becomes of pods; see common/contracts/events.ts. */
   readonly events?: Pick<EventEmitter, "emit">;
   /** Where calls are logged, and what tunes alpha; absent: nothing is learnt. */

@@ -57,7 +57,7 @@ async function run(): Promise<void> {
     base: STOCK_DEFAULTS,
     mayAct: (key) => elected.leads(key),
   });
-  const { objects, scale, status, defaults, resourceUse: metricsSource } = cluster;
+  const { objects, scale, status, entrance, defaults, resourceUse: metricsSource } = cluster;
   const elected: ElectedAutoscaler = createElectedAutoscaler({
     ...shared,
     ...store,
@@ -65,6 +65,7 @@ async function run(): Promise<void> {
     objects,
     scale,
     status,
+    entrance,
     metricsSource,
     holder,
     shards: config.shards,

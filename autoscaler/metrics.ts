@@ -35,6 +35,7 @@ export const REVISION_GAUGES: readonly GaugeRow[] = [
   gauge("waiting_requests", "Requests that wait for a slot", (it) =>
     finite(it.explanation?.waiting),
   ),
+  gauge("activators", "Activators that serve the revision", (it) => it.activators),
   gauge("alpha", "Weight of speed against balance", (it) => it.alpha),
   gauge(
     "estimate_error_ratio",

@@ -108,6 +108,12 @@ export interface ResourceUseSource {
   meanPercent(key: RevisionKey, metric: "cpu" | "memory", windowMs: number): Promise<number | null>;
 }
 
+/** Where others lead requests to the activators: how many of them serve a revision. */
+export interface EntranceSink {
+  /** Called with each decision; costs nothing where the number is the same. */
+  useActivators(key: RevisionKey, count: number): void;
+}
+
 export interface StatusSink {
   writeStatus(key: RevisionKey, status: ScalerStatus): Promise<void>;
   /** False: what is shown of the revision is not this, e.g. because others wrote it over. */

@@ -19,8 +19,19 @@ import { explainInWords } from "./explain.ts";
 import type { DecisionRecord } from "./decision-log.ts";
 import { observe, signatureOf } from "./observation.ts";
 import type { Observation } from "./observation.ts";
-import type { ResourceUseSource, ScaledRevision, ScaleTarget, StatusSink } from "./ports.ts";
-import { configureStore, leaveAsItIs, readGoodSettings } from "./revision-settings.ts";
+import type {
+  EntranceSink,
+  ResourceUseSource,
+  ScaledRevision,
+  ScaleTarget,
+  StatusSink,
+} from "./ports.ts";
+import {
+  activatorsOf,
+  configureStore,
+  leaveAsItIs,
+  readGoodSettings,
+} from "./revision-settings.ts";
 import type { SettingsInForce } from "./revision-settings.ts";
 import { takeFigures } from "./revision-memory.ts";
 import type { RevisionMemory } from "./revision-memory.ts";
@@ -46,6 +57,8 @@ export interface ReconcilerOptions {
   readonly onEvent: (event: PlatformEvent) => void;
   /** False: another process leads by now, and nothing more is written. */
   readonly mayAct?: (() => boolean) | undefined;
+  /** Absent: requests enter at every activator. */
+  readonly entrance?: EntranceSink | undefined;
   /** Bounds of services that run in several cells; absent: there is one cell. */
   readonly cellScaling?: CellScaling | undefined;
 }
@@ -231,6 +244,7 @@ async function act(
       reason,
     });
   }
+  options.entrance?.useActivators(revision.key, activatorsOf(decision.state));
   options.onDecision(record);
 }
 

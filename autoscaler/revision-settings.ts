@@ -2,6 +2,7 @@
  * Which settings are in force for a revision, and telling the store about them. A faulty object
  * keeps its last good settings; one that never had any serves nobody and says why.
  */
+import { LEAST_ACTIVATORS } from "../common/activator-subset.ts";
 import type { ActivationFailure, RevisionConfig } from "../common/contracts/routing.ts";
 import type { RoutingStore } from "../store/types.ts";
 import {
@@ -139,6 +140,7 @@ export async function configureStore(
     failure: failureOf(facts.settings, memory),
     waitingFor: facts.waitingFor,
     startTimeMs: memory.startTimeMs,
+    activators: revision.scaledElsewhere === true ? undefined : activatorsOf(memory.state),
     tunedAlpha: memory.tunedAlpha,
   });
   if (memory.verifyConfig) {
@@ -150,6 +152,10 @@ export async function configureStore(
   if (memory.config !== null && isSameConfig(memory.config, config)) return;
   await options.store.configureRevision(config);
   memory.config = config;
+}
+
+export function activatorsOf({ activators }: RevisionMemory["state"]): number {
+  return activators?.count ?? LEAST_ACTIVATORS;
 }
 
 function failureOf(inForce: SettingsInForce, memory: RevisionMemory): ActivationFailure | null {

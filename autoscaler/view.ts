@@ -18,6 +18,8 @@ export interface RevisionScaling {
   readonly desiredScale: number;
   readonly readyPods: number;
   readonly livePods: number;
+  /** Activators that serve it; null before the first decision. */
+  readonly activators: number | null;
   /** Weight of speed in force, and the error of estimates on the worst card; null: not ranked. */
   readonly alpha: number | null;
   readonly estimateError: number | null;
@@ -68,6 +70,7 @@ function revisionView(memory: RevisionMemory): RevisionScaling {
     desiredScale: memory.status?.desiredScale ?? -1,
     readyPods: memory.readyPods,
     livePods: memory.livePods,
+    activators: activatorsOf(memory),
     alpha: memory.config?.policy === "speed-aware" ? (memory.config.alpha ?? INITIAL_ALPHA) : null,
     estimateError: memory.estimateError,
     failure: memory.state.failure,
@@ -77,6 +80,10 @@ function revisionView(memory: RevisionMemory): RevisionScaling {
     clockSkewMs: memory.clockSkewMs,
     figuresAt: (memory.history.last?.at ?? 0) / 1_000,
   };
+}
+
+function activatorsOf({ state }: RevisionMemory): number | null {
+  return state.activators?.count ?? null;
 }
 
 function settingsView(

@@ -5,10 +5,12 @@ import type { SeenRevision, SeenService } from "./platform-view.ts";
 import { formatColumns, formatDuration } from "./table.ts";
 
 export type DescribedRevision = SeenRevision &
-  Pick<RevisionSnapshot, "load" | "targets" | "decisions" | "coldStarts">;
+  Pick<RevisionSnapshot, "load" | "targets" | "decisions" | "coldStarts" | "activatorsWanted">;
 
 export type DescribedService = Omit<SeenService, "revisions"> & {
   readonly revisions: readonly DescribedRevision[];
+  /** Activators that are up. */
+  readonly activators: number;
 };
 
 const SHOWN_DECISIONS = 5;
@@ -25,7 +27,7 @@ export function describePage(service: DescribedService, now: number): string {
     ]),
     conditionTable("Conditions", service.conditions),
     trafficTable(service),
-    ...shown.map((revision) => revisionPart(revision, now)),
+    ...shown.map((revision) => revisionPart(revision, service.activators, now)),
     kept.length === 0 ? "" : `Kept for a roll back: ${kept.join(", ")}`,
   ]
     .filter((part) => part !== "")
@@ -61,14 +63,16 @@ function trafficTable({ traffic, rollout, revisions }: DescribedService): string
   return `Traffic:\n${formatColumns(rows)}${moving}`;
 }
 
-function revisionPart(revision: DescribedRevision, now: number): string {
-  const { percent, tags, load, problem } = revision;
+function revisionPart(revision: DescribedRevision, activators: number, now: number): string {
+  const { percent, tags, load, problem, activatorsWanted } = revision;
+  const serving = Math.min(activatorsWanted ?? activators, activators);
   const tagged = tags.length === 0 ? "" : `, tagged ${tags.map(({ tag }) => tag).join(", ")}`;
   const requests = load === null ? "unknown" : `${load.running} running, ${load.waiting} waiting`;
   const facts = [
     ["  Traffic:", `${percent} %${tagged}`],
     ["  Requests:", requests],
     ["  Pods wanted:", String(Math.max(0, revision.desiredScale))],
+    ["  Activators:", `${serving} of ${activators}`],
     ["  Created:", `${formatDuration(now - revision.createdAt)} ago`],
     ["  Runs:", revision.command || "unknown"],
     ...settingRows(revision),

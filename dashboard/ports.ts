@@ -49,5 +49,5 @@ export interface WorkflowReader {
 /** The part of the routing store that the dashboard reads. */
 export type StoreReader = Pick<
   RoutingStore,
-  "readFigures" | "readTargets" | "readColdStarts" | "listRevisions"
+  "readFigures" | "readTargets" | "readColdStarts" | "listRevisions" | "readRevision"
 >;

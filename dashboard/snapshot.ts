@@ -108,12 +108,15 @@ async function readStore(
 
 async function readOne(parts: DashboardParts, key: RevisionKey): Promise<RevisionReading> {
   const { store } = parts;
-  const [figures, targets, coldStarts] = await Promise.all([
+  const [figures, targets, coldStarts, config] = await Promise.all([
     store.readFigures(key, { record: false }),
     store.readTargets(key),
     store.readColdStarts(key, COLD_START_RECORDS),
+    store.readRevision(key),
   ]);
-  return { figures, targets, coldStarts };
+  const { activators: activatorsWanted } = config ?? {};
+  const read = { figures, targets, coldStarts };
+  return activatorsWanted === undefined ? read : { ...read, activatorsWanted };
 }
 
 async function readActivators(parts: DashboardParts): Promise<readonly ActivatorInfo[]> {

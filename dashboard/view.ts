@@ -69,6 +69,8 @@ export interface ServiceView {
 
 export interface RevisionView extends RevisionInfo {
   readonly desiredScale: number;
+  /** Activators that serve it, of all there are; absent when not known: every one may. */
+  readonly activatorsWanted?: number;
   readonly learnt?: RevisionKnowledge;
   /** `null` when the store could not be read. */
   readonly load: LoadView | null;
@@ -134,6 +136,8 @@ export interface RevisionReading {
   readonly figures: RevisionFigures;
   readonly targets: readonly TargetView[];
   readonly coldStarts: readonly ColdStartRecord[];
+  /** Of its configuration; absent when not known. */
+  readonly activatorsWanted?: number;
   readonly past?: RevisionPast;
 }
 
@@ -169,17 +173,21 @@ function scalerView({
   return { desiredScale, decisions: shown, ...(learnt === undefined ? {} : { learnt }) };
 }
 
-type ReadPart = Pick<RevisionView, "load" | "traffic" | "targets" | "targetCount" | "coldStarts">;
+type ReadPart = Pick<
+  RevisionView,
+  "load" | "traffic" | "targets" | "targetCount" | "coldStarts" | "activatorsWanted"
+>;
 
 /** The store was away. */
 const UNREAD: ReadPart = { load: null, traffic: null, targets: [], targetCount: 0, coldStarts: [] };
 
 function readingView(
-  { figures, targets, coldStarts, past = NO_PAST }: RevisionReading,
+  { figures, targets, coldStarts, activatorsWanted, past = NO_PAST }: RevisionReading,
   before: RevisionFigures | undefined,
 ): ReadPart {
   return {
     load: loadView(figures, before),
+    ...(activatorsWanted === undefined ? {} : { activatorsWanted }),
     traffic: past.traffic,
     targets: targets
       .slice(0, TARGET_ROWS)

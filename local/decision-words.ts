@@ -23,6 +23,12 @@ function measured({ explanation }: DecisionRecord): string {
 }
 
 function formula({ explanation }: DecisionRecord): string {
+  const { activators } = explanation;
+  const served = activators === undefined ? "" : `; served by up to ${activators} activators`;
+  return scaleFormula(explanation) + served;
+}
+
+function scaleFormula(explanation: DecisionRecord["explanation"]): string {
   const { load, bounds, want, replicas, limits, kpa } = explanation;
   if (kpa !== null) {
     return `stock: stable ${shown(kpa.stable)}, panic ${shown(kpa.panic)}, desired ${kpa.desired}`;

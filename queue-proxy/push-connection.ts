@@ -114,11 +114,13 @@ function parseReply(value: unknown): PushReply {
   const fields: Partial<Record<keyof PushReply, unknown>> =
     typeof value === "object" && value !== null ? value : {};
   const { ask } = fields;
+  const activators = number(fields.activators, -1);
   return {
     ackBoot: number(fields.ackBoot, 0),
     ackSequence: number(fields.ackSequence, 0),
     heartbeatMs: number(fields.heartbeatMs, 1_000),
     localQueue: number(fields.localQueue, 0),
+    ...(activators < 0 ? {} : { activators }),
     starvationLimitMs: number(fields.starvationLimitMs, Infinity),
     drainAcknowledged: fields.drainAcknowledged === true,
     ask: Array.isArray(ask) ? ask.filter((id) => typeof id === "string") : [],

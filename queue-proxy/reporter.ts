@@ -1,12 +1,13 @@
 /**
  * Tells an activator about this pod: the whole state at each connect, changes at once, heartbeats
- * in between, one push at a time so that order is kept. Any activator will do; a lost one is
- * replaced by the next.
+ * in between, one push at a time so that order is kept. Any activator will do; one of those that
+ * serve the revision is preferred, and a lost one is replaced by the next.
  */
 import type { Clock } from "../common/clock.ts";
 import type { PushKind, PushReply, PushReport } from "../common/contracts/push.ts";
 import type { Random } from "../common/random.ts";
 import type { Logger } from "../foundation/logger.ts";
+import { ActivatorChoice } from "./activator-choice.ts";
 import type { ActivatorDirectory, Endpoint } from "./activator-directory.ts";
 import type { PushOutcome } from "./push-connection.ts";
 import { PushConnection } from "./push-connection.ts";
@@ -23,6 +24,8 @@ export interface ReporterParts {
   readonly token: () => string | undefined;
   /** Source address of the connection. */
   readonly localAddress: string;
+  readonly revision: string;
+  readonly podName: string;
   /** Number of this life, larger than any earlier one as far as known here. */
   readonly boot: number;
   readonly snapshot: () => PodSnapshot;
@@ -48,12 +51,14 @@ export class Reporter {
   #isStopping = false;
   #unreachableSinceAt: number | undefined;
   #connection: PushConnection | undefined;
-  #lastTried: Endpoint | undefined;
+  readonly #choice: ActivatorChoice;
   #loop: Promise<void> = Promise.resolve();
 
   constructor(parts: ReporterParts) {
     this.#parts = parts;
     this.#boot = parts.boot;
+    const { revision, podName: pod } = parts;
+    this.#choice = new ActivatorChoice({ ...parts, revision, pod });
   }
 
   /** Since when no activator takes pushes; undefined while one does. */
@@ -66,7 +71,10 @@ export class Reporter {
   }
 
   start(): void {
-    this.#parts.directory.watch(() => this.#wake.signal());
+    this.#parts.directory.watch(() => {
+      this.#choice.lookNow();
+      this.#wake.signal();
+    });
     this.#loop = this.#run();
   }
 
@@ -112,42 +120,65 @@ export class Reporter {
     if (this.#connection !== undefined) await this.#send(this.#connection, "goodbye");
   }
 
-  /** Tries every activator once, the one that failed last at the end. */
+  /** Tries every activator once, those that failed lately at the end. */
   async #connect(): Promise<PushConnection | undefined> {
-    const endpoints = await this.#parts.directory.list();
-    for (const endpoint of this.#inTurn(endpoints)) {
+    for (const endpoint of await this.#choice.inTurn()) {
       if (this.#isStopping) return undefined;
-      this.#lastTried = endpoint;
-      const connection = new PushConnection({
-        endpoint,
-        localAddress: this.#parts.localAddress,
-        timeoutMs: PUSH_TIMEOUT_MS,
-        onClosed: () => this.#wake.signal(),
-      });
-      if (await this.#send(connection, "hello")) {
-        this.#connection = connection;
-        this.#unreachableSinceAt = undefined;
-        return connection;
-      }
-      connection.close();
+      const connection = await this.#greet(endpoint);
+      if (connection === undefined) continue;
+      this.#unreachableSinceAt = undefined;
+      return connection;
     }
     return undefined;
   }
 
+  async #greet(endpoint: Endpoint): Promise<PushConnection | undefined> {
+    const connection = new PushConnection({
+      endpoint,
+      localAddress: this.#parts.localAddress,
+      timeoutMs: PUSH_TIMEOUT_MS,
+      onClosed: () => this.#wake.signal(),
+    });
+    if (await this.#send(connection, "hello")) {
+      this.#connection = connection;
+      return connection;
+    }
+    this.#choice.failed(endpoint);
+    connection.close();
+    return undefined;
+  }
+
+  /** The new one first, so that no moment is without one; the old one where it takes no pushes. */
+  async #move(connection: PushConnection): Promise<PushConnection> {
+    const endpoint = await this.#choice.better(connection.endpoint);
+    if (endpoint === undefined || this.#isStopping) return connection;
+    const next = await this.#greet(endpoint);
+    if (next === undefined) {
+      // What the greeting carried is still to be told here.
+      this.changed();
+      return connection;
+    }
+    connection.close();
+    return next;
+  }
+
   /** Until the connection is of no more use, or the process ends. */
-  async #serve(connection: PushConnection): Promise<void> {
+  async #serve(first: PushConnection): Promise<void> {
+    let connection = first;
     let beatAt = this.#parts.clock.now() + this.#heartbeatMs;
     while (!this.#isStopping && !connection.isClosed) {
-      const dueMs = beatAt - this.#parts.clock.now();
-      if (this.#hasNews || dueMs <= 0) {
+      if (this.#parts.clock.now() >= this.#choice.lookAt) connection = await this.#move(connection);
+      const now = this.#parts.clock.now();
+      if (this.#hasNews || now >= beatAt) {
         if (!(await this.#send(connection, this.#hasNews ? "change" : "heartbeat"))) break;
         beatAt = this.#parts.clock.now() + this.#heartbeatMs;
       } else {
-        await this.#wake.wait(dueMs);
+        await this.#wake.wait(Math.min(beatAt, this.#choice.lookAt) - now);
       }
     }
     // The goodbye goes over this connection.
     if (this.#isStopping && !connection.isClosed) return;
+    this.#choice.failed(connection.endpoint);
     connection.close();
     this.#connection = undefined;
   }
@@ -186,6 +217,7 @@ export class Reporter {
   #take(reply: PushReply): void {
     this.#heartbeatMs = Math.max(1, reply.heartbeatMs);
     this.#asked = reply.ask;
+    this.#choice.learn(reply.activators);
     if (this.#isFromAnotherLife(reply)) {
       this.#parts.logger.warn("a later boot number is on record, drawing a higher one", {
         boot: this.#boot,
@@ -201,16 +233,6 @@ export class Reporter {
   #isFromAnotherLife(reply: PushReply): boolean {
     if (reply.ackBoot > this.#boot) return true;
     return reply.ackBoot === this.#boot && reply.ackSequence > this.#sequence;
-  }
-
-  #inTurn(endpoints: readonly Endpoint[]): readonly Endpoint[] {
-    if (endpoints.length === 0) return endpoints;
-    const last = this.#lastTried;
-    const index = endpoints.findIndex((e) => e.host === last?.host && e.port === last.port);
-    const first = index < 0 ? Math.floor(this.#parts.random() * endpoints.length) : index + 1;
-    return endpoints
-      .map((_, i) => endpoints[(first + i) % endpoints.length] ?? endpoints[0])
-      .filter((endpoint) => endpoint !== undefined);
   }
 
   #retryMs(failedRounds: number): number {

@@ -155,6 +155,8 @@ export class Sidecar {
           : createFileDirectory(config.podRoot),
       token: () => identity.token(),
       localAddress: config.podIp,
+      revision: config.revision,
+      podName: config.podName,
       snapshot: () => this.#snapshot(),
       stillRunning: (ids) => occupancy.stillRunning(ids, clock.now()),
       onReply: (reply) => {

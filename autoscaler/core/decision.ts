@@ -3,6 +3,7 @@
  * that counts pods meets here, in the order in which it applies.
  */
 import { nextActivation } from "./activation.ts";
+import { activatorsForLoad, nextActivators } from "./activators.ts";
 import { boundsOf, clampPods } from "./bounds.ts";
 import type { Bounds } from "./bounds.ts";
 import { shortWindowMs } from "./burst.ts";
@@ -12,6 +13,8 @@ import type { StartingPod } from "./failures.ts";
 import { nextAgeingMs } from "./from-zero.ts";
 import { decideKpa } from "./kpa/decide.ts";
 import type { KpaExplanation } from "./kpa/decide.ts";
+import { activatorsFor } from "./kpa/kpa.ts";
+import { kpaParams } from "./kpa/params.ts";
 import { withholdScaleDown } from "./nothing-rash.ts";
 import { retainLastPod } from "./retention.ts";
 import type { ScalerState } from "./scaler-state.ts";
@@ -76,6 +79,8 @@ export interface Explanation {
   readonly replicas: number;
   readonly limits: readonly Limit[];
   readonly kpa: KpaExplanation | null;
+  /** Activators that serve the revision; absent in records of earlier versions. */
+  readonly activators?: number;
 }
 
 export interface Decision {
@@ -99,14 +104,28 @@ export function decide(inputs: DecisionInputs): Decision {
       ? followStock(inputs, state)
       : followPilot(inputs, state, { load, bounds });
   const replicas = Math.min(outcome.replicas, bounds.cap ?? Number.POSITIVE_INFINITY);
+  const { nowMs, settings } = inputs;
+  const needed = neededActivators(inputs, replicas);
+  const activators = nextActivators(inputs.state.activators, needed, { ...settings, nowMs });
+  const explanation = explain(inputs, { load, bounds, outcome: { ...outcome, replicas } });
   return {
     replicas,
     want: outcome.reported,
-    state: outcome.state,
+    state: { ...outcome.state, activators },
     wasInitialised: inputs.state.initialised,
-    explanation: explain(inputs, { load, bounds, outcome: { ...outcome, replicas } }),
+    explanation: { ...explanation, activators: activators.count },
     comeBackInMs: earliest(outcome.comeBackInMs, nextAgeingMs(waitingFigures(inputs))),
   };
+}
+
+/** Pods count from when they are asked for, so activators are there before the requests are. */
+function neededActivators(inputs: DecisionInputs, replicas: number): number {
+  const { settings, defaults, reachable, readyPods, pods } = inputs;
+  if (settings.algorithm === "kpa") {
+    return activatorsFor(readyPods, kpaParams(settings, defaults, reachable));
+  }
+  const load = { ...inputs, ...settings, pods: Math.max(replicas, pods.length) };
+  return activatorsForLoad(load, defaults.activatorCapacity);
 }
 
 interface Outcome {

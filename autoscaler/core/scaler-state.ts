@@ -2,6 +2,7 @@
  * What the scaler of one revision remembers between ticks, and across restarts as text in the
  * store. Instants are the store's, in ms.
  */
+import type { ActivatorState } from "./activators.ts";
 import type { ActivationFailure } from "../../common/contracts/routing.ts";
 import type { Condition } from "./condition-types.ts";
 import { Cooldown } from "./cooldown.ts";
@@ -30,6 +31,8 @@ export interface ScalerState {
   readonly conditions: readonly Condition[];
   /** Annotations that were last read without a fault. */
   readonly goodAnnotations: Readonly<Record<string, string>> | null;
+  /** Null before the first decision. */
+  readonly activators: ActivatorState | null;
   /** Want that held when an earlier leader stopped; entered once more by the first decision. */
   readonly resumedWant: number | null;
 }
@@ -51,6 +54,7 @@ export function emptyState(): ScalerState {
     failure: null,
     conditions: [],
     goodAnnotations: null,
+    activators: null,
     resumedWant: null,
   };
 }
@@ -103,7 +107,7 @@ export function isSameMark(left: StateMark, right: StateMark): boolean {
 
 /** What is compared: plain values, and lists that are replaced when they change. */
 function essence({ state, wants }: StateMark): readonly unknown[] {
-  const { activation, failure, kpa, lastBurstAtMs } = state;
+  const { activation, activators, failure, kpa, lastBurstAtMs } = state;
   return [
     wants,
     state.initialised,
@@ -114,6 +118,7 @@ function essence({ state, wants }: StateMark): readonly unknown[] {
     activation?.sinceMs,
     activation?.exceeded,
     failure?.reason,
+    JSON.stringify(activators),
     kpa === null ? null : JSON.stringify(kpa),
     lastBurstAtMs === null ? null : Math.floor(lastBurstAtMs / BURST_PRECISION_MS),
   ];

@@ -8,6 +8,7 @@ import type { RevisionKey } from "../../common/contracts/routing.ts";
 import type { Random } from "../../common/random.ts";
 import type { Logger } from "../../foundation/logger.ts";
 import type { ClusterDefaults } from "../core/settings/defaults.ts";
+import type { EntranceSink } from "../ports.ts";
 import type { Timers } from "../timers.ts";
 import type { ApiClient } from "./api-client.ts";
 import { watchClusterDefaults } from "./cluster-defaults.ts";
@@ -55,6 +56,7 @@ export interface Cluster {
   readonly objects: RevisionSource;
   readonly scale: DeploymentScale;
   readonly status: StatusWriter;
+  readonly entrance: EntranceSink;
   readonly defaults: DefaultsWatch;
   readonly resourceUse: ResourceUse;
   readonly notes: EventNotes;
@@ -121,6 +123,10 @@ class WatchedCluster implements Cluster {
       namespace: options.systemNamespace,
     });
     this.#pods.onReclaim((pod) => void this.#giveUp(pod));
+  }
+
+  get entrance(): EntranceSink {
+    return this.#network;
   }
 
   start(): void {

@@ -8,10 +8,12 @@ import type { Judgement } from "../core/conditions.ts";
 import type { NetworkReadiness } from "../ports.ts";
 
 const METRIC_ANNOTATION = "autoscaling.knative.dev/metric";
-/** All activators: each of them sees every pod, so none needs a part of the revisions. */
-const ALL_ACTIVATORS = 0;
 
-export function desiredNetwork({ metadata, spec = {} }: PodAutoscaler): ServerlessService {
+/** `numActivators`: to how many activators ingresses lead its requests. */
+export function desiredNetwork(
+  { metadata, spec = {} }: PodAutoscaler,
+  numActivators: number,
+): ServerlessService {
   const { [METRIC_ANNOTATION]: _metric, ...annotations } = metadata.annotations ?? {};
   const { apiVersion = "apps/v1", kind = "Deployment", name = "" } = spec.scaleTargetRef ?? {};
   const { namespace = "", labels = {} } = metadata;
@@ -30,7 +32,7 @@ export function desiredNetwork({ metadata, spec = {} }: PodAutoscaler): Serverle
       mode: "Proxy",
       objectRef: { apiVersion, kind, name },
       protocolType: spec.protocolType ?? "http1",
-      numActivators: ALL_ACTIVATORS,
+      numActivators,
     },
   };
 }

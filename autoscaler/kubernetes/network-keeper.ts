@@ -3,9 +3,11 @@
  * that the stock class leaves behind and would go on scraping for. Level-based, with a work queue:
  * an object that cannot be written delays only itself.
  */
+import { LEAST_ACTIVATORS } from "../../common/activator-subset.ts";
 import type { RevisionKey } from "../../common/contracts/routing.ts";
 import type { Random } from "../../common/random.ts";
 import type { Logger } from "../../foundation/logger.ts";
+import type { EntranceSink } from "../ports.ts";
 import type { Timers } from "../timers.ts";
 import { WorkQueue } from "../work-queue.ts";
 import { apiStatus, orGone } from "./api-client.ts";
@@ -30,9 +32,11 @@ export interface NetworkKeeperOptions {
 
 const CONCURRENCY = 16;
 
-export class NetworkKeeper {
+export class NetworkKeeper implements EntranceSink {
   readonly #options: NetworkKeeperOptions;
   readonly #queue: WorkQueue<RevisionKey>;
+  /** As decided by this process; what another decided stands in the object. */
+  readonly #activators = new Map<RevisionKey, number>();
 
   constructor(options: NetworkKeeperOptions) {
     this.#options = options;
@@ -59,6 +63,12 @@ export class NetworkKeeper {
     }
   }
 
+  useActivators(key: RevisionKey, count: number): void {
+    if (this.#activators.get(key) === count) return;
+    this.#activators.set(key, count);
+    this.#queue.offer(key);
+  }
+
   stop(): Promise<void> {
     return this.#queue.stop();
   }
@@ -66,16 +76,23 @@ export class NetworkKeeper {
   async #keep(key: RevisionKey): Promise<void> {
     const { scalers, mayAct } = this.#options;
     const scaler = scalers.get(key);
-    if (scaler === undefined) return this.#queue.forget(key);
+    if (scaler === undefined) {
+      this.#activators.delete(key);
+      return this.#queue.forget(key);
+    }
     if (!isOurs(scaler) || scaler.metadata.deletionTimestamp !== undefined) return;
-    if (!mayAct(key)) return;
+    if (!mayAct(key)) {
+      // Another process decides by now; its word stands in the object.
+      this.#activators.delete(key);
+      return;
+    }
     await this.#keepNetwork(key, scaler);
     await this.#dropMetric(key, scaler);
   }
 
   async #keepNetwork(key: RevisionKey, scaler: PodAutoscaler): Promise<void> {
-    const desired = desiredNetwork(scaler);
     const present = this.#options.networks.get(key);
+    const desired = desiredNetwork(scaler, this.#activatorsOf(key, present));
     if (present === undefined) return this.#create(key, desired);
     // Somebody else's: the status says so, and touching it would be a quarrel.
     if (!isOwnedBy(present, scaler)) return;
@@ -84,6 +101,10 @@ export class NetworkKeeper {
     const path = objectPath("serverlessservices", splitKey(key));
     await orGone(this.#options.client.write<unknown>({ method: "PUT", path, body: update }), null);
     this.#options.logger.info("network of a revision set", { key });
+  }
+
+  #activatorsOf(key: RevisionKey, present: ServerlessService | undefined): number {
+    return this.#activators.get(key) ?? (present?.spec?.numActivators || LEAST_ACTIVATORS);
   }
 
   async #create(key: RevisionKey, body: ServerlessService): Promise<void> {

@@ -32,14 +32,17 @@ export const describe: Command = {
 
 async function describedService(view: PlatformView, name: string): Promise<DescribedService> {
   const service = findService({ services: await view.services() }, name);
-  const { services } = await view.snapshot();
+  const { services, activators } = await view.snapshot();
   const figures = services.find(
     (one) => one.name === service.name && one.namespace === service.namespace,
   );
   const revisions = service.revisions.map((revision) => {
     const seen = figures?.revisions.find(({ key }) => key === revision.key);
     const { load = null, targets = [], decisions = [], coldStarts = [] } = seen ?? {};
-    return { ...revision, load, targets, decisions, coldStarts };
+    const wanted = seen?.activatorsWanted;
+    const part = wanted === undefined ? {} : { activatorsWanted: wanted };
+    return { ...revision, load, targets, decisions, coldStarts, ...part };
   });
-  return { ...service, revisions };
+  const up = activators.filter(({ state }) => state !== "down");
+  return { ...service, revisions, activators: up.length };
 }

@@ -89,6 +89,8 @@ export interface PushReply {
   readonly heartbeatMs: number;
   /** Live value of `pilotlight.dev/local-queue`. */
   readonly localQueue: number;
+  /** Activators that serve the revision, of which this pod should push to one; 0: all. Absent: not known. */
+  readonly activators?: number;
   /** Live value of `pilotlight.dev/starvation-limit`; absent: none. */
   readonly starvationLimitMs?: number;
   /** The store has the drain on record and holds no open lease on this target. */

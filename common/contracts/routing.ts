@@ -102,6 +102,8 @@ export interface RevisionConfig {
   readonly waitingFor: string;
   /** Median time of recent starts in ms, for `Retry-After`; 0 when unknown. */
   readonly startTimeMs: number;
+  /** Activators that serve it, of all in its cluster; absent: not known, every one may. */
+  readonly activators?: number;
   /** `regions` as the service names them; absent or empty: this cell only. */
   readonly regions?: string;
   /** Absent: `async` and webhooks are the application's own words. */

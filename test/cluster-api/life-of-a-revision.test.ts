@@ -145,9 +145,15 @@ describe("life of a revision", () => {
     });
     await eventually(async () => {
       const { spec } = await readNetwork(key);
-      return spec?.mode === "Proxy" && (spec.numActivators ?? 0) === 0;
+      return spec?.mode === "Proxy" && spec.numActivators === 2;
     }, SOON);
     await becomes(key, ACTIVE);
+  });
+
+  it("is led to more activators as soon as more pods are asked for than two can serve", async () => {
+    const annotations = { "autoscaling.knative.dev/min-scale": "9" };
+    const key = await world.define("part-00001", { annotations, containerConcurrency: 40 });
+    await eventually(async () => (await readNetwork(key)).spec?.numActivators === 6, SOON);
   });
 
   it("goes to zero without traffic and comes back with the first request", async () => {

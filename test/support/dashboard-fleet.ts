@@ -84,6 +84,7 @@ export function fleetParts(options: FleetOptions): DashboardParts {
       listRevisions: async () => [...byKey.keys()],
       readFigures: async (key) => figuresOf(memberOf(key), clock.now()),
       readTargets: async (key) => targetsOf(memberOf(key), clock.now()),
+      readRevision: () => Promise.resolve(null),
       readColdStarts: async (key, limit) => coldStartsOf(memberOf(key), clock.now()).slice(-limit),
     },
   };

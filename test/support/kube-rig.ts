@@ -87,13 +87,14 @@ export async function startController(options: ControllerOptions): Promise<Runni
     mayAct: (key) => elected.leads(key),
     watchTimes: options.watchTimes ?? {},
   });
-  const { objects, scale, status, defaults, resourceUse: metricsSource } = cluster;
+  const { objects, scale, status, entrance, defaults, resourceUse: metricsSource } = cluster;
   const elected: ElectedAutoscaler = createElectedAutoscaler({
     ...shared,
     ...store,
     objects,
     scale,
     status,
+    entrance,
     metricsSource,
     holder: `test.${randomBytes(4).toString("hex")}`,
     defaults: defaults.current,

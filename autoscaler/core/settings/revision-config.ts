@@ -12,6 +12,8 @@ export interface RevisionFacts {
   readonly waitingFor: string;
   /** Median of recent starts in ms, 0 when unknown. */
   readonly startTimeMs: number;
+  /** Activators that serve it; absent: not for us to say. */
+  readonly activators?: number | undefined;
   /** What the tuner chose; absent: nothing yet. Used where the service leaves alpha to it. */
   readonly tunedAlpha?: number | undefined;
 }
@@ -55,6 +57,7 @@ export function toRevisionConfig(
     failure: facts.failure,
     waitingFor: facts.waitingFor,
     startTimeMs: facts.startTimeMs,
+    ...(facts.activators === undefined ? {} : { activators: facts.activators }),
     regions: settings.regions.join(","),
     ...(settings.sessionAffinity === "none" ? {} : { sessionAffinity: settings.sessionAffinity }),
     ...(settings.async === "enabled"

@@ -39,7 +39,7 @@ export function servicePage(state, service, redraw) {
           "div",
           { class: "panel-head" },
           h("h2", {}, revision.name),
-          revisionFacts(revision),
+          revisionFacts(revision, state.snapshot?.activators ?? []),
           spanChoice(state, redraw),
         ),
         charts(state, revision, redraw),
@@ -95,8 +95,12 @@ function head({ name, namespace, url, state, problem, revisions }) {
   );
 }
 
-/** @param {import("../types.ts").RevisionView} revision */
-function revisionFacts({ percent, containerConcurrency, minScale, maxScale, load, desiredScale }) {
+/**
+ * @param {import("../types.ts").RevisionView} revision
+ * @param {import("../types.ts").Snapshot["activators"]} activators
+ */
+function revisionFacts(revision, activators) {
+  const { percent, containerConcurrency, minScale, maxScale, load, desiredScale } = revision;
   const limit =
     containerConcurrency === 0
       ? "no limit per pod"
@@ -106,8 +110,21 @@ function revisionFacts({ percent, containerConcurrency, minScale, maxScale, load
   return h(
     "p",
     { class: "revision-facts" },
-    ...[`${percent} % of traffic`, limit, bounds, `${now}; ${desiredScale} wanted`].map((text) =>
-      h("span", {}, text),
-    ),
+    ...[
+      `${percent} % of traffic`,
+      limit,
+      bounds,
+      `${now}; ${desiredScale} wanted`,
+      partWords(revision.activatorsWanted, activators),
+    ].map((text) => h("span", {}, text)),
   );
+}
+
+/**
+ * @param {number | undefined} wanted
+ * @param {import("../types.ts").Snapshot["activators"]} activators
+ */
+function partWords(wanted, activators) {
+  const up = activators.filter(({ state }) => state !== "down").length;
+  return `${Math.min(wanted ?? up, up)} of ${plural(up, "activator")}`;
 }

@@ -114,6 +114,16 @@ describe("activators without a store", () => {
     ]);
   });
 
+  it("have pods spread over all of them, and back to those that serve the revision", async () => {
+    const { port } = valkey;
+    await bench.configure({ activators: 2 });
+    await eventually(() => ofOne.replies.at(-1)?.activators === 2);
+    await loseStore();
+    await eventually(() => ofOne.replies.at(-1)?.activators === 0);
+    valkey = await startValkey({ port });
+    await eventually(() => ofOne.replies.at(-1)?.activators === 2, { timeoutMs: 10_000 });
+  });
+
   it("serve their own pods when a newer version has laid the state out anew", async () => {
     const url = `redis://127.0.0.1:${valkey.port}`;
     const newer = createStore({ url, prefix: bench.prefix, library: nextLayout() });

@@ -46,6 +46,14 @@ const reading = (targetsByState: Partial<typeof NO_TARGETS>): RevisionReading =>
   coldStarts: [],
 });
 
+describe("the activators of a revision", () => {
+  it("are as many as its configuration says, or not known", () => {
+    const view = (read: RevisionReading) => revisionView(revision(), undefined, read, undefined);
+    expect(view({ ...reading({}), activatorsWanted: 3 }).activatorsWanted).toBe(3);
+    expect(view(reading({}))).not.toHaveProperty("activatorsWanted");
+  });
+});
+
 describe("the state of a service", () => {
   it.each([
     ["serves when a pod is ready, whatever else is wrong", ["late", { ready: 1 }, 1], "serving"],
