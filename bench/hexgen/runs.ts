@@ -134,8 +134,8 @@ export interface Paired {
   readonly interval: number;
 }
 
-/** Two-sided 95 % quantile of Student's t, for the 30 seeds of the gates. */
-const STUDENT_T_29 = 2.045;
+/** Two-sided 95 % quantile of Student's t, by the number of seeds. */
+const STUDENT_T: Readonly<Record<number, number>> = { [TABLE_SEEDS]: 2.262, [GATE_SEEDS]: 2.045 };
 
 /** Mean and interval of a figure that compares two runs of the same seed. */
 export function paired(
@@ -151,8 +151,10 @@ export function paired(
 }
 
 export function intervalOf(values: readonly number[]): Paired {
+  const quantile = STUDENT_T[values.length];
+  if (quantile === undefined) throw new RangeError(`no quantile for ${values.length} seeds`);
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   const deviation = Math.sqrt(squares / (values.length - 1));
-  return { mean, interval: (STUDENT_T_29 * deviation) / Math.sqrt(values.length) };
+  return { mean, interval: (quantile * deviation) / Math.sqrt(values.length) };
 }

@@ -1,8 +1,9 @@
-/** The tables beside the gates: reproduction, comparison of orders, ablation, realism. */
+/** The tables beside the gates: reproduction, comparison of orders, ablation. */
 import type { SimulatedPolicy } from "../../autoscaler/simulator/hexgen/scenario.ts";
 import type { Summary } from "../../autoscaler/simulator/hexgen/summary.ts";
-import type { Setting, TraceName } from "./runs.ts";
+import type { Paired, Setting, TraceName } from "./runs.ts";
 import {
+  intervalOf,
   JUDGED_TRACES,
   meanOf,
   paired,
@@ -17,18 +18,25 @@ import {
 export type TableRow = Record<string, string | number>;
 
 const round = (value: number, digits: number): number => Number(value.toFixed(digits));
-const run = (trace: TraceName, policy: SimulatedPolicy, setting: Setting): readonly Summary[] =>
-  runSeeds(trace, policy, setting, TABLE_SEEDS);
+export const run = (
+  trace: TraceName,
+  policy: SimulatedPolicy,
+  setting: Setting,
+): readonly Summary[] => runSeeds(trace, policy, setting, TABLE_SEEDS);
 const p50Of = (runs: readonly Summary[]): number =>
   round(
     meanOf(runs, ({ p50S }) => p50S),
     0,
   );
-const p95Of = (runs: readonly Summary[]): number =>
+export const p95Of = (runs: readonly Summary[]): number =>
   round(
     meanOf(runs, ({ p95S }) => p95S),
     0,
   );
+
+/** A figure with the half of its 95 % interval. */
+export const within = ({ mean, interval }: Paired, digits: number): string =>
+  `${mean.toFixed(digits)} +- ${interval.toFixed(digits)}`;
 
 const SWEPT_ALPHAS = [0, 0.1, 0.2, 0.3, 0.4, 0.5];
 
@@ -57,6 +65,7 @@ function reproductionRow(trace: TraceName, setting: Setting): TableRow {
   return {
     trace,
     ratePerS: setting.ratePerS,
+    seeds: TABLE_SEEDS,
     "RR+FCFS P50": p50Of(baseline),
     "RR+FCFS P95": p95Of(baseline),
     "RR+PQ P95": p95Of(run(trace, { ...ROUND_ROBIN, order: "pq" }, setting)),
@@ -64,8 +73,8 @@ function reproductionRow(trace: TraceName, setting: Setting): TableRow {
     "WB+PQ P50": p50Of(best.runs),
     "WB+PQ P95": p95Of(best.runs),
     bestAlpha: best.alpha,
-    p95Ratio: round(tail.mean, 2),
-    throughputRatio: round(throughput.mean, 2),
+    p95Ratio: within(tail, 2),
+    throughputRatio: within(throughput, 2),
   };
 }
 
@@ -103,11 +112,12 @@ const SINGLE_ROWS: readonly {
 /** One objective for all, synthetic trace 3: P50 / P95 in s, and throughput. */
 export function singleObjectiveTable(): TableRow[] {
   return SINGLE_ROWS.map(({ label, setting }) => {
-    const row: TableRow = { load: label };
+    const row: TableRow = { load: label, seeds: TABLE_SEEDS };
     for (const { name, policy, sloScale } of SINGLE_COLUMNS) {
       const runs = run("trace3", policy, { ...setting, sloScales: [sloScale] });
+      const p95 = intervalOf(runs.map(({ p95S }) => p95S));
       const throughput = meanOf(runs, ({ throughputPerS }) => throughputPerS);
-      row[name] = `${p50Of(runs)} / ${p95Of(runs)}, ${throughput.toFixed(4)}/s`;
+      row[name] = `${p50Of(runs)} / ${within(p95, 0)}, ${throughput.toFixed(4)}/s`;
     }
     return row;
   });
@@ -141,12 +151,12 @@ const MIXED_LOADS: readonly { readonly label: string; readonly setting: Setting 
 /** Mixed objectives, synthetic trace 3: attainment of all, of the tightest class. */
 export function mixedObjectiveTable(): TableRow[] {
   return MIXED_QUEUES.map(({ name, policy }) => {
-    const row: TableRow = { policy: name };
+    const row: TableRow = { policy: name, seeds: TABLE_SEEDS };
     for (const { label, setting } of MIXED_LOADS) {
       const runs = run("trace3", policy, setting);
-      const all = meanOf(runs, ({ attainment }) => attainment);
+      const all = intervalOf(runs.map(({ attainment }) => attainment));
       const tight = meanOf(runs, ({ tightestAttainment }) => tightestAttainment);
-      row[label] = `${all.toFixed(3)} / ${tight.toFixed(3)}`;
+      row[label] = `${within(all, 3)} / ${tight.toFixed(3)}`;
     }
     return row;
   });
@@ -154,8 +164,10 @@ export function mixedObjectiveTable(): TableRow[] {
 
 const ABLATION: readonly { readonly name: string; readonly policy: SimulatedPolicy }[] = [
   { name: "round robin, first come first served", policy: ROUND_ROBIN },
+  { name: "round robin, paper's order", policy: { ...ROUND_ROBIN, order: "pq" } },
   { name: "round robin, urgency", policy: { ...ROUND_ROBIN, order: "urgency" } },
   { name: "work balance, first come first served", policy: { ...WORK_BALANCE, order: "fifo" } },
+  { name: "work balance, paper's order (the paper's policy)", policy: PAPER },
   { name: "work balance, urgency", policy: WORK_BALANCE },
   { name: "work balance, urgency, backfill", policy: { ...WORK_BALANCE, admission: "backfill" } },
   { name: "batch, urgency", policy: { ...PLATFORM, admission: "blocking" } },
@@ -163,98 +175,48 @@ const ABLATION: readonly { readonly name: string; readonly policy: SimulatedPoli
   { name: "batch, urgency, backfill (platform)", policy: PLATFORM },
 ];
 
-/** What each part adds: mean over traces 1 to 3. */
+/** What each part adds: per seed the mean over traces 1 to 3, then mean and interval over the seeds. */
 export function ablationTable(): TableRow[] {
   const single: Setting = { ratePerS: 0.5, sloScales: [15] };
   const mixed: Setting = { ratePerS: 0.5, sloScales: [4, 8, 16] };
-  return ABLATION.map(({ name, policy }) => ({
-    policy: name,
-    p95LowerBy: overTraces((trace) => ratioOf(trace, policy, single, (s) => 1 / s.p95S)),
-    p50LowerBy: overTraces((trace) => ratioOf(trace, policy, single, (s) => 1 / s.p50S)),
-    throughputOver: overTraces((trace) =>
-      ratioOf(trace, policy, single, ({ throughputPerS }) => throughputPerS),
-    ),
-    mixedAttainment: overTraces((trace) =>
-      meanOf(run(trace, policy, mixed), ({ attainment }) => attainment),
-    ),
-  }));
+  return ABLATION.map(({ name, policy }) => {
+    const gain = (figure: (summary: Summary) => number): string => {
+      const ratios = JUDGED_TRACES.map((trace) => ratiosOf(trace, policy, single, figure));
+      return within(overTraces(ratios), 3);
+    };
+    const kept = JUDGED_TRACES.map((trace) =>
+      run(trace, policy, mixed).map(({ attainment }) => attainment),
+    );
+    return {
+      policy: name,
+      seeds: TABLE_SEEDS,
+      p95LowerBy: gain(({ p95S }) => 1 / p95S),
+      p50LowerBy: gain(({ p50S }) => 1 / p50S),
+      throughputOver: gain(({ throughputPerS }) => throughputPerS),
+      mixedAttainment: within(overTraces(kept), 3),
+    };
+  });
 }
 
-const overTraces = (figure: (trace: TraceName) => number): number =>
-  round(JUDGED_TRACES.reduce((sum, trace) => sum + figure(trace), 0) / JUDGED_TRACES.length, 3);
+/** `values`: per trace one value per seed. */
+function overTraces(values: readonly (readonly number[])[]): Paired {
+  const perSeed = Array.from({ length: TABLE_SEEDS }, (_, seed) => {
+    const sum = values.reduce((total, ofTrace) => total + (ofTrace[seed] ?? Number.NaN), 0);
+    return sum / values.length;
+  });
+  return intervalOf(perSeed);
+}
 
-function ratioOf(
+/** A figure over that of round robin, per seed. */
+function ratiosOf(
   trace: TraceName,
   policy: SimulatedPolicy,
   setting: Setting,
   figure: (summary: Summary) => number,
-): number {
-  const own = run(trace, policy, setting);
+): number[] {
   const baseline = run(trace, ROUND_ROBIN, setting);
-  return paired(own, baseline, (left, right) => figure(left) / figure(right)).mean;
-}
-
-const single: Setting = { ratePerS: 0.5, sloScales: [15] };
-const chunked = (overlap: number): Setting => ({
-  ...single,
-  realism: { engine: { stepTokens: 512, largestBatch: 64, overlap } },
-});
-
-const REALISM: readonly { readonly name: string; readonly setting: Setting }[] = [
-  { name: "reference model", setting: single },
-  { name: "batch slope 0.02", setting: { ...single, batchSlope: 0.02 } },
-  { name: "chunked prefill, growing cache, preemption", setting: chunked(0) },
-  { name: "the same, decode hidden behind prefill", setting: chunked(1) },
-  {
-    name: "the same, prefix cache with eviction",
-    setting: { ...chunked(1), reuse: "evicting", batchSlope: 0.02 },
-  },
-  { name: "estimates off by sigma 0.5", setting: { ...single, realism: { estimateSigma: 0.5 } } },
-  { name: "estimates off by sigma 1", setting: { ...single, realism: { estimateSigma: 1 } } },
-  {
-    name: "dispatch and books late by 5 to 50 ms",
-    setting: { ...single, realism: { dispatchLatencyMs: [5, 50] } },
-  },
-  { name: "tools take 2 s between stages", setting: { ...single, realism: { toolTimeMs: 2000 } } },
-  {
-    name: "one call of 50 writes four times as much",
-    setting: { ...single, realism: { stragglers: { share: 0.02, factor: 4 } } },
-  },
-  {
-    name: "an A100 lost from 200 s to 320 s",
-    setting: { ...single, realism: { outages: [{ card: 0, fromS: 200, untilS: 320 }] } },
-  },
-  {
-    name: "pool starts from zero in 60 s",
-    setting: {
-      ...single,
-      realism: { outages: [0, 1, 2, 3].map((card) => ({ card, fromS: 0, untilS: 60 })) },
-    },
-  },
-  {
-    name: "pool A100 A6000 A100 A6000",
-    setting: { ...single, pool: ["A100", "A6000", "A100", "A6000"] },
-  },
-  { name: "four A100", setting: { ...single, pool: ["A100", "A100", "A100", "A100"] } },
-  { name: "bursts, variation 3", setting: { ...single, burstiness: 3 } },
-  { name: "beside a chat call each 4 s", setting: { ...single, chatPerS: 0.25 } },
-];
-
-/** The ranking of the policies under what the reference model leaves out, trace 3. */
-export function realismTable(): TableRow[] {
-  return REALISM.map(({ name, setting }) => {
-    const baseline = run("trace3", ROUND_ROBIN, setting);
-    const row: TableRow = { condition: name, "RR+FCFS P95": p95Of(baseline) };
-    for (const [label, policy] of [
-      ["WB+PQ", PAPER],
-      ["WB+urgency", WORK_BALANCE],
-      ["platform", PLATFORM],
-    ] as const) {
-      const own = run("trace3", policy, setting);
-      const tail = paired(own, baseline, (left, right) => right.p95S / left.p95S).mean;
-      const more = paired(own, baseline, (l, r) => l.throughputPerS / r.throughputPerS).mean;
-      row[label] = `P95 ${p95Of(own)}, lower by ${tail.toFixed(2)}; throughput ${more.toFixed(2)}`;
-    }
-    return row;
+  return run(trace, policy, setting).map((own, seed) => {
+    const peer = baseline[seed];
+    return peer === undefined ? Number.NaN : figure(own) / figure(peer);
   });
 }

@@ -16,12 +16,26 @@ export interface CardOutage {
   readonly untilS: number;
 }
 
+/** What the start of a card is made of, in s each. */
+export interface StartParts {
+  readonly imageS: number;
+  readonly weightsS: number;
+  readonly warmUpS: number;
+}
+
+/** A card whose start begins at that instant; it serves when all parts are over. */
+export function coldStart(card: number, atS: number, parts: StartParts): CardOutage {
+  return { card, fromS: atS, untilS: atS + parts.imageS + parts.weightsS + parts.warmUpS };
+}
+
 export interface RealismOptions {
   readonly seed: number;
   /** Engine with chunked prefill, growing cache use and preemption; else the reference engine. */
   readonly engine?: ChunkedEngineSettings;
   /** Sigma of the lognormal error of every estimate, one draw per call. */
   readonly estimateSigma?: number;
+  /** Factors by which estimates were seen to be off, one drawn per call; instead of sigma. */
+  readonly estimateResiduals?: readonly number[];
   /** Time from decision to card and from end to books, uniform in ms. */
   readonly dispatchLatencyMs?: readonly [number, number];
   /** Mean of the exponential time that tools take between two stages. */
@@ -43,6 +57,8 @@ export class Realism {
 
   /** Factor on all estimates of a call. */
   estimateFactor(): number {
+    const residuals = this.options.estimateResiduals ?? [];
+    if (residuals.length > 0) return residuals[Math.floor(this.#random() * residuals.length)] ?? 1;
     const sigma = this.options.estimateSigma ?? 0;
     return sigma === 0 ? 1 : Math.exp(sigma * drawGaussian(this.#random));
   }

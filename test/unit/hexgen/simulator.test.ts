@@ -7,6 +7,7 @@ import {
   withSingleCalls,
 } from "../../../autoscaler/simulator/hexgen/mixing.ts";
 import { PrefixCache } from "../../../autoscaler/simulator/hexgen/prefix-memory.ts";
+import { coldStart } from "../../../autoscaler/simulator/hexgen/realism.ts";
 import type { RealismOptions } from "../../../autoscaler/simulator/hexgen/realism.ts";
 import type { Scenario } from "../../../autoscaler/simulator/hexgen/scenario.ts";
 import { burstyArrivalsUs, seededArrivals } from "../../../autoscaler/simulator/hexgen/scenario.ts";
@@ -49,6 +50,7 @@ describe("simulator", () => {
   it.each<[string, Partial<Scenario>]>([
     ["as the reference", {}],
     ["with estimates off", { realism: { seed: 1, estimateSigma: 1 } }],
+    ["with estimates off as seen", { realism: { seed: 1, estimateResiduals: [0.5, 1, 3] } }],
     ["with late dispatch", { realism: { seed: 1, dispatchLatencyMs: [5, 50] } }],
     ["with tool time", { realism: { seed: 1, toolTimeMs: 1_000 } }],
     ["with stragglers", { realism: { seed: 1, stragglers: { share: 0.05, factor: 4 } } }],
@@ -72,10 +74,14 @@ describe("simulator", () => {
   });
 
   it("starts nothing before the pool is up", () => {
-    const outages = BENCHMARK_POOL.map((_, card) => ({ card, fromS: 0, untilS: 60 }));
-    const result = simulate(scenario({ realism: { seed: 1, outages } }));
-    const [arrivalUs = 0] = result.arrivalsUs;
-    expect((result.latenciesUs[0] ?? 0) + arrivalUs).toBeGreaterThan(60e6);
+    const firstEndUs = (weightsS: number): number => {
+      const parts = { imageS: 20, weightsS, warmUpS: 10 };
+      const outages = BENCHMARK_POOL.map((_, card) => coldStart(card, 0, parts));
+      const { latenciesUs, arrivalsUs } = simulate(scenario({ realism: { seed: 1, outages } }));
+      return Math.min(...latenciesUs.map((latency, index) => latency + (arrivalsUs[index] ?? 0)));
+    };
+    expect(firstEndUs(0)).toBeGreaterThan(30e6);
+    expect(firstEndUs(60)).toBeGreaterThan(firstEndUs(0) + 30e6);
   });
 
   it("serves faster when prompts are reused, slower when steps grow with the batch", () => {
