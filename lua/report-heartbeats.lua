@@ -24,7 +24,7 @@ fetch_targets(ctx, uids)
 local beats, deadline = {}, ctx[NOW] + 3 * heartbeat_period(ctx)
 for i, uid in ipairs(uids) do
   local boot, sequence = tonumber(ARGV[3 * i]), tonumber(ARGV[3 * i + 1])
-  local target = ctx[TARGET_CACHE][uid]
+  local target = read_target(ctx, uid)
   if not target or boot > target[BOOT]
     or (REVIVABLE[target[CAUSE]] and boot == target[BOOT] and sequence > target[SEQUENCE]) then
     if not (target and target[STATE] == 'deleted' and not REVIVABLE[target[CAUSE]]) then

@@ -1,6 +1,6 @@
 --- @include "begin"
 --- @include "acquire"
---- @include "acquire-plain"
+--- @include "acquire-row"
 --- @include "release"
 --- @include "run"
 -- Acquires and releases of one activator, collected in one turn of its event loop, in their order.
@@ -34,31 +34,26 @@ while at < #ARGV do
   end
 end
 fetch_requests(ctx, ids)
-local reply, length = { 'ok', ctx[NOW] }, 2
+local reply = { 'ok', ctx[NOW] }
 at = 3
-for i = 1, #ids do
-  local id, step = ids[i], ARGV[at]
+while at < #ARGV do
+  local step, id = ARGV[at], ARGV[at + 1]
+  local taken = step == 'acquire' and acquire_row(ctx, ARGV, at, reply) or 0
   ctx[BUDGET_LEFT] = MOST_TICKETS
-  if step == 'acquire' or step == 'acquire-more' then
-    local random, uid, target = ARGV[at + 2], nil, nil
-    if step == 'acquire' then uid, target = acquire_plain(ctx, id, activator_id, random) end
-    if uid then
-      length, at = length + 1, at + 3
-      reply[length] = uid .. ' ' .. target[ADDRESS]
-    else
-      local request = { id = id, holder = activator_id, random = random, exclude = '',
-        may_wait = true, details = '' }
-      if step == 'acquire-more' then
-        local arrived_at = ARGV[at + 3]
-        request.known_arrival = arrived_at ~= '0' and tonumber(arrived_at)
-        request.may_wait, request.exclude = ARGV[at + 4] == '1', ARGV[at + 5]
-        request.details, at = ARGV[at + 6], at + 4
-      end
-      local answer = acquire(ctx, request)
-      for k = 1, #answer do reply[length + k] = answer[k] end
-      length, at = length + #answer, at + 3
+  if taken > 0 then
+    at = at + 3 * taken
+  elseif step == 'acquire' or step == 'acquire-more' then
+    local request = { id = id, holder = activator_id, random = ARGV[at + 2], exclude = '',
+      may_wait = true, details = '' }
+    if step == 'acquire-more' then
+      local arrived_at = ARGV[at + 3]
+      request.known_arrival = arrived_at ~= '0' and tonumber(arrived_at)
+      request.may_wait, request.exclude = ARGV[at + 4] == '1', ARGV[at + 5]
+      request.details, at = ARGV[at + 6], at + 4
     end
-    ctx[AHEAD] = ctx[AHEAD] - 1
+    local length, answer = #reply, acquire(ctx, request)
+    for k = 1, #answer do reply[length + k] = answer[k] end
+    ctx[AHEAD], at = ctx[AHEAD] - 1, at + 3
   else
     release(ctx, id, step)
     at = at + 2

@@ -33,7 +33,7 @@ local function acquire_plain(ctx, id, holder, random)
     -- It stands first until a target moves.
     if policy == FIRST_AVAILABLE then ctx[SAME] = uid end
   end
-  ctx[IS_SINGLE] = is_full
+  ctx[IS_SINGLE] = target[CAPACITY] == 1
   if ctx[EVENTS_ON] then record_event(ctx, 'acquire', uid, id, target) end
   return uid, target
 end

@@ -2,9 +2,9 @@
 --- @include "flush-index"
 --- @include "read-ahead"
 local function first_between(ctx, from, to, exclude)
-  local key, ahead = ctx[KEY_LIST][ctx[INDEX]], ctx[AHEAD]
+  local key, ahead = ctx[KEY_LIST][ctx[INDEX]], ctx[FILLING] > 0 and 1 or ctx[AHEAD]
   if exclude.count == 0 and ahead > 1 then
-    return read_ahead(ctx, call('ZRANGEBYSCORE', key, from, to, 'WITHSCORES', 'LIMIT', 0, ahead))
+    return read_ahead(ctx, call('ZRANGEBYSCORE', key, from, to, 'LIMIT', 0, ahead))
   end
   for _, uid in ipairs(call('ZRANGEBYSCORE', key, from, to, 'LIMIT', 0, exclude.count + 1)) do
     if not exclude[uid] then return uid end

@@ -5,19 +5,38 @@
 -- Ranks at which the bands of the index end: free slots, places only, suspected ones. Counted from
 -- the end, which is mostly empty and needs no walk.
 local function band_ends(ctx)
-  if not ctx.total then
-    local key = ctx[KEY_LIST][ctx[INDEX]]
-    ctx.total = call('ZCARD', key)
-    ctx.suspected = ctx.total - call('ZCOUNT', key, SUSPECTED_FROM, '+inf')
-    ctx.ready = ctx.suspected
-    if ctx[PLACES] > 0 then ctx.ready = ctx.total - call('ZCOUNT', key, BAND, '+inf') end
-  end
-  return { ctx.ready, ctx.suspected, ctx.total }
+  if ctx.bands then return ctx.bands end
+  local key = ctx[KEY_LIST][ctx[INDEX]]
+  local total = call('ZCARD', key)
+  local suspected = total - call('ZCOUNT', key, SUSPECTED_FROM, '+inf')
+  local ready = suspected
+  if ctx[PLACES] > 0 then ready = total - call('ZCOUNT', key, BAND, '+inf') end
+  ctx.bands = { ready, suspected, total }
+  return ctx.bands
 end
 
--- Two different free targets at random, the one with fewer in flight; on a tie the first drawn.
+-- Two different ranks below `count` that two numbers in [0, 1) name.
+local function draw_ranks(random, count)
+  local space = string.find(random, ' ', 1, true)
+  local first = floor(string.sub(random, 1, space - 1) * count)
+  local second = floor(string.sub(random, space + 1) * (count - 1))
+  if second >= first then second = second + 1 end
+  return first, second
+end
+
+-- The one with fewer in flight; on a tie the first. Both were fetched.
+local function freer_of(ctx, one, other)
+  return in_flight_of(ctx, other) < in_flight_of(ctx, one) and other or one
+end
+
+-- Two different free targets at random.
 local function choose_of_two(ctx, exclude, random)
   flush_index(ctx)
+  local drawn = ctx.drawn
+  if drawn then
+    drawn.at = drawn.at + 2
+    return freer_of(ctx, drawn[drawn.at - 1], drawn[drawn.at])
+  end
   local from, count, skipped = 0, 0, exclude
   for _, to in ipairs(band_ends(ctx)) do
     skipped = exclude.count == 0 and exclude or excluded_ranks(ctx, exclude, from, to)
@@ -26,14 +45,10 @@ local function choose_of_two(ctx, exclude, random)
     from = to
   end
   if count == 0 then return nil end
-  local number1, number2 = string.match(random, '(%S+) (%S+)')
-  local first = floor(number1 * count)
+  local first, second = draw_ranks(random, count)
   local one = nth_target(ctx, first, from, skipped)
   if count == 1 then return one end
-  local second = floor(number2 * (count - 1))
-  if second >= first then second = second + 1 end
   local other = nth_target(ctx, second, from, skipped)
   fetch_targets(ctx, { one, other })
-  if ctx[TARGET_CACHE][other][IN_FLIGHT] < ctx[TARGET_CACHE][one][IN_FLIGHT] then return other end
-  return one
+  return freer_of(ctx, one, other)
 end

@@ -34,7 +34,7 @@ local function fill_index(ctx, wanted, places)
   ctx[INDEX] = INDEX_A + INDEX_B - ctx[INDEX]
   ctx[POLICY], ctx[PLACES], ctx[FILLING], ctx.next_places = wanted, places, 0, places
   -- What was read stands where the old index had it.
-  ctx[TARGET_CACHE] = {}
+  ctx[TARGET_CACHE], ctx.packed = {}, nil
 end
 
 -- Brings a policy and a number of places in force, or closer to it.

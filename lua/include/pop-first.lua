@@ -1,7 +1,7 @@
 --- @include "layout"
 --- @include "read-target"
 -- Whether a lease moves the first target of the index or ends its place there: then it is taken out
--- by the call that finds it. Under `first-available` the last lease tells how many slots pods have.
+-- by the call that finds it. Under `first-available` the last lease tells whether pods have one slot.
 local function is_popped(ctx, policy)
   if ctx[IS_BATCH] or ctx[FILLING] > 0 then return false end
   return INDEX_KINDS[policy] == BY_LOAD or policy == FIRST_AVAILABLE and ctx[IS_SINGLE]

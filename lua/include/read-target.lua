@@ -18,17 +18,25 @@ end
 local function read_target(ctx, uid)
   local target = ctx[TARGET_CACHE][uid]
   if target == nil then
-    local raw = call('HGET', ctx[KEY_LIST][TARGETS], uid)
+    local raw = ctx.packed and ctx.packed[uid]
+    if not raw then raw = call('HGET', ctx[KEY_LIST][TARGETS], uid) end
     target = raw and unpack_target(ctx, raw)
     ctx[TARGET_CACHE][uid] = target
   end
   return target or nil
 end
 
--- Reads several of them at once.
+-- Reads several of them at once. They stay packed until they are looked at.
 local function fetch_targets(ctx, uids)
-  local raw = call('HMGET', ctx[KEY_LIST][TARGETS], unpack(uids))
-  for i, uid in ipairs(uids) do
-    if ctx[TARGET_CACHE][uid] == nil then ctx[TARGET_CACHE][uid] = raw[i] and unpack_target(ctx, raw[i]) end
-  end
+  local packed, raw = ctx.packed or {}, call('HMGET', ctx[KEY_LIST][TARGETS], unpack(uids))
+  for i = 1, #uids do packed[uids[i]] = raw[i] end
+  ctx.packed = packed
+end
+
+-- Requests in flight at a target that was fetched.
+local function in_flight_of(ctx, uid)
+  local target = ctx[TARGET_CACHE][uid]
+  if target then return target[IN_FLIGHT] end
+  local _, _, _, in_flight = unpack_struct(TARGET_HEAD, ctx.packed[uid])
+  return in_flight
 end

@@ -38,7 +38,7 @@ type Call = (rig: StoreRig) => Promise<AcquireResult | void>;
 
 const OUTCOMES: readonly ReleaseOutcome[] = ["done", "error", "cancelled", "not-delivered"];
 
-/** Acquires of two activators with all their options, and releases of earlier and unknown ones. */
+/** Acquires of two activators with all their options, some repeated, and releases of earlier and unknown ones. */
 function randomCalls(seed: number, count: number): Call[] {
   const random = createRandom(seed);
   const pick = (limit: number): number => Math.floor(random() * limit);
@@ -49,7 +49,8 @@ function randomCalls(seed: number, count: number): Call[] {
       const rest = { outcome, status: 200, serviceMs: 1 };
       return (rig) => rig.store.releaseLease({ revision: REVISION, leaseId, ...rest });
     }
-    const request = acquireRequest(`r${index}`, {
+    // Now and then one that was sent before, as after a lost reply.
+    const request = acquireRequest(random() < 0.1 ? leaseId : `r${index}`, {
       activatorId: random() < 0.9 ? "act-1" : "act-2",
       random: [random(), random()],
       mayWait: random() < 0.8,
@@ -79,6 +80,13 @@ describe("calls of one turn", () => {
     expect((await calls()) - before).toBe(1);
     await Promise.all(Array.from({ length: 64 }, () => rig.acquire({ mayWait: false })));
     expect((await calls()) - before).toBe(5);
+  });
+
+  test("note their holder as alive", async () => {
+    const rig = await startRig();
+    await Promise.all([rig.acquire(), rig.acquire()]);
+    const { activators } = await dumpRouting(server.admin, rig.prefix, REVISION);
+    expect([...activators.keys()]).toEqual([acquireRequest("").activatorId]);
   });
 
   test("end with `unknown-revision` each when nobody has configured it", async () => {
