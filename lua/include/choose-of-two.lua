@@ -15,15 +15,6 @@ local function band_ends(ctx)
   return ctx.bands
 end
 
--- Two different ranks below `count` that two numbers in [0, 1) name.
-local function draw_ranks(random, count)
-  local space = string.find(random, ' ', 1, true)
-  local first = floor(string.sub(random, 1, space - 1) * count)
-  local second = floor(string.sub(random, space + 1) * (count - 1))
-  if second >= first then second = second + 1 end
-  return first, second
-end
-
 -- The one with fewer in flight; on a tie the first. Both were fetched.
 local function freer_of(ctx, one, other)
   return in_flight_of(ctx, other) < in_flight_of(ctx, one) and other or one

@@ -1,4 +1,13 @@
 --- @include "layout"
+-- Two different ranks below `count` that two numbers in [0, 1) name.
+local function draw_ranks(random, count)
+  local space = string.find(random, ' ', 1, true)
+  local first = floor(string.sub(random, 1, space - 1) * count)
+  local second = floor(string.sub(random, space + 1) * (count - 1))
+  if second >= first then second = second + 1 end
+  return first, second
+end
+
 -- Ranks of the excluded targets that stand in ranks [from, to) of the index, ascending.
 local function excluded_ranks(ctx, exclude, from, to)
   local ranks = {}
