@@ -27,10 +27,12 @@ export interface WorkflowRow {
   /** First call, ms since the epoch. */
   readonly at: number;
   readonly state: "running" | "met" | "late" | "ended";
+  /** No call is open and the final one was seen; a late one may go on. */
+  readonly isEnded: boolean;
   /** 0 when it has none. */
   readonly sloMs: number;
   readonly tookMs: number;
-  /** Time over all budgets so far; negative: credit. */
+  /** Behind what the budgets planned for the stages so far; negative: credit. */
   readonly debtMs: number;
   /** Alpha, cards and the like are of revisions; a workflow may pass several. */
   readonly stages: readonly WorkflowStageRow[];
@@ -65,9 +67,10 @@ export function workflowRow(
     workflowClass,
     at,
     state: stateOf(view, { tookMs, sloMs }),
+    isEnded: view.isEnded && view.open === 0,
     sloMs,
     tookMs,
-    debtMs: sloMs === 0 ? 0 : round(stages.reduce((sum, stage) => sum + overspent(stage), 0)),
+    debtMs: sloMs === 0 || end === undefined ? 0 : ms(debtUs(view, tookMs * US_PER_MS, end.isOpen)),
     stages,
   };
 }
@@ -81,10 +84,28 @@ function stateOf(
   return sloMs > 0 ? "met" : "ended";
 }
 
-/** An open stage has not saved anything yet. */
-function overspent({ tookMs, budgetMs, isOpen }: WorkflowStageRow): number {
-  const over = tookMs - budgetMs;
-  return isOpen ? Math.max(0, over) : over;
+/**
+ * Time that passed less time that was planned. Each budget is a part of what was left when its stage
+ * became ready, so what one stage leaves comes again in the budgets of the later ones; as parts of
+ * the whole objective they add up, and no time counts twice.
+ *
+ *   S 10 s; first stage 3 s of it, then half of the rest -> planned after two stages: 10 (1 - 0.7 x 0.5) s
+ */
+function debtUs(view: WorkflowView, tookUs: number, isOpen: boolean): number {
+  const { stages, sloUs, arrivedAt } = view;
+  // Nothing comes after it, whatever was expected.
+  if (view.isEnded && !isOpen) return tookUs - sloUs;
+  const parts = stages.map(({ readyAt, budgetUs }) => {
+    const leftUs = sloUs - (readyAt - arrivedAt);
+    return leftUs <= 0 ? 1 : Math.min(Math.max(budgetUs / leftUs, 0), 1);
+  });
+  const planned = (count: number): number =>
+    sloUs * (1 - parts.slice(0, count).reduce((left, part) => left * (1 - part), 1));
+  const behind = tookUs - planned(stages.length);
+  if (!isOpen) return behind;
+  // Until it ends, a stage owes what was owed when it became ready.
+  const readyAt = stages.at(-1)?.readyAt ?? arrivedAt;
+  return Math.max(behind, readyAt - arrivedAt - planned(stages.length - 1));
 }
 
 function ms(us: number): number {

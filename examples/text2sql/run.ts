@@ -1,7 +1,9 @@
 /**
  * `npm run example:text2sql`: starts the platform on this machine with one service on two kinds of
  * simulated card, answers questions over it in parallel workflows, and draws what each stage took.
+ * With `--stay` the platform runs on until Ctrl+C, so that the dashboard can be looked at.
  */
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     slo: { type: "string", default: "12" },
     html: { type: "string", default: ".pilotlight/text2sql.html" },
     port: { type: "string", default: "0" },
+    stay: { type: "boolean", default: false },
   },
 });
 const workflows = Number(values.workflows);
@@ -37,6 +40,7 @@ const platform = await startPlatform({
   runFolder: ".pilotlight/text2sql",
 });
 try {
+  console.log(`Dashboard: ${platform.urls.dashboard}`);
   const results = await answerAll(platform.urls.ingress);
   const lines = await readLines(platform.urls.dashboard);
   console.log(`\n${drawTimelines(lines)}\n`);
@@ -45,6 +49,7 @@ try {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, timelinePage(lines));
   console.log(`\nAs a page: ${file}`);
+  if (values.stay) await untilStopped();
 } catch (error) {
   process.exitCode = 1;
   if (stopping.signal.aborted) console.log("Stopped.");
@@ -70,7 +75,7 @@ async function answerAll(ingressUrl: string): Promise<readonly WorkflowResult[]>
 /** What the platform itself says of the workflows; the dashboard draws the same. */
 async function readLines(dashboardUrl: string): Promise<readonly WorkflowLine[]> {
   const isComplete = (lines: readonly WorkflowLine[]): boolean =>
-    lines.length >= workflows && lines.every(({ state }) => state !== "running");
+    lines.length >= workflows && lines.every(({ isEnded }) => isEnded);
   for (let look = 0; ; look += 1) {
     const response = await fetch(`${dashboardUrl}/api/snapshot`, { signal: stopping.signal });
     const { workflows: rows = [] } = (await response.json()) as { workflows?: WorkflowLine[] };
@@ -81,9 +86,21 @@ async function readLines(dashboardUrl: string): Promise<readonly WorkflowLine[]>
   }
 }
 
+async function untilStopped(): Promise<void> {
+  console.log(`The platform runs on: ${platform.urls.dashboard} shows the same. Ctrl+C stops it.`);
+  if (!stopping.signal.aborted) await once(stopping.signal, "abort");
+}
+
 function sentence({ identity, question, rows, revisions, tookMs, calls }: WorkflowResult): string {
   const pods = new Set(calls.map(({ pod }) => pod)).size;
   const took = `${(tookMs / 1_000).toFixed(2)} s`;
-  const corrected = revisions === 0 ? "at once" : `after ${revisions} revisions`;
-  return `${identity.id}: "${question}" ${corrected}, ${rows} rows, ${calls.length} calls on ${pods} pods, ${took}`;
+  const corrected = revisions === 0 ? "at once" : `after ${count(revisions, "revision")}`;
+  return (
+    `${identity.id}: "${question}" ${corrected}, ${count(rows, "row")}, ` +
+    `${count(calls.length, "call")} on ${count(pods, "pod")}, ${took}`
+  );
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

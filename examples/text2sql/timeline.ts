@@ -7,6 +7,7 @@
 export interface WorkflowLine {
   readonly id: string;
   readonly state: "running" | "met" | "late" | "ended";
+  readonly isEnded: boolean;
   readonly sloMs: number;
   readonly tookMs: number;
   readonly debtMs: number;
@@ -82,6 +83,7 @@ export function timelinePage(lines: readonly WorkflowLine[]): string {
 <style>
   body { font: 14px system-ui; margin: 2rem; max-width: 70rem; color-scheme: light dark; }
   h2 { font-size: 1rem; margin: 1.5rem 0 0.25rem; }
+  svg { overflow: visible; }
   .within { fill: #4a6b94; } .over { fill: #bb2d22; } line { stroke: currentColor; }
   text { font-size: 10px; fill: currentColor; }
 </style>

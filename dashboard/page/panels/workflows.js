@@ -146,10 +146,7 @@ function limit(row, scaleMs) {
 /** @param {import("../../workflow-row.ts").WorkflowRow} row */
 function sentence(row) {
   if (row.sloMs === 0) return `${row.stages.length} stages, no objective.`;
-  const debt =
-    row.debtMs > 0
-      ? `${duration(row.debtMs)} over the budgets of its stages`
-      : `${duration(-row.debtMs)} under the budgets of its stages`;
+  const debt = row.debtMs > 0 ? `${duration(row.debtMs)} behind its budgets` : "no debt";
   const left = row.sloMs - row.tookMs;
   const rest = left >= 0 ? `${duration(left)} left` : `${duration(-left)} late`;
   return `Objective ${duration(row.sloMs)}, ${rest}; ${debt}.`;

@@ -35,16 +35,60 @@ describe("a workflow on the page", () => {
       { stage: "s0", fromMs: 0, tookMs: 400, budgetMs: 300, isOpen: false },
       { stage: "s1", fromMs: 450, tookMs: 350, budgetMs: 500, isOpen: false },
     ]);
-    expect(row).toMatchObject({ id: "q-1", sloMs: 1_000, tookMs: 800, debtMs: -50, state: "met" });
+    expect(row).toMatchObject({
+      id: "q-1",
+      sloMs: 1_000,
+      tookMs: 800,
+      debtMs: -200,
+      state: "met",
+    });
   });
 
   it("lets an open stage grow, without credit for what it has not used yet", () => {
     const running = view({ open: 1, isEnded: false });
     const early = workflowRow(RECENT, running, ARRIVED + 500_000);
     expect(early.stages[1]).toMatchObject({ tookMs: 50, isOpen: true });
-    expect(early).toMatchObject({ state: "running", debtMs: 100 });
+    expect(early).toMatchObject({ state: "running", debtMs: 150 });
     const late = workflowRow(RECENT, running, ARRIVED + 1_200_000);
-    expect(late).toMatchObject({ state: "late", tookMs: 1_200, debtMs: 350 });
+    // It goes on although it is late.
+    expect(late).toMatchObject({
+      state: "late",
+      isEnded: false,
+      tookMs: 1_200,
+      debtMs: 263.6,
+    });
+  });
+
+  it("counts once what a stage leaves and the later ones leave again", () => {
+    const stages = [0, 1, 2].map((index) => ({
+      stage: `s${index}`,
+      index,
+      readyAt: ARRIVED + index * 100_000,
+      // Each is given what the one before left, and leaves it again.
+      budgetUs: 500_000,
+      endedAt: ARRIVED + (index + 1) * 100_000,
+    }));
+    const between = workflowRow(RECENT, view({ stages, isEnded: false }), ARRIVED + 9e6);
+    expect(between).toMatchObject({ tookMs: 300, debtMs: -616.7 });
+  });
+
+  it("owes at its end what it is late", () => {
+    const stage = (index: number, readyMs: number, budgetMs: number, endMs: number) => ({
+      stage: `s${index}`,
+      index,
+      readyAt: ARRIVED + readyMs * 1_000,
+      budgetUs: budgetMs * 1_000,
+      endedAt: ARRIVED + endMs * 1_000,
+    });
+    const late = view({ stages: [stage(0, 0, 300, 700), stage(1, 700, 300, 1_250)] });
+    expect(workflowRow(RECENT, late, ARRIVED + 9e6)).toMatchObject({
+      state: "late",
+      isEnded: true,
+      debtMs: 250,
+    });
+    // Ready after the objective has passed: nothing is planned any more.
+    const lost = view({ stages: [stage(0, 0, 300, 1_100), stage(1, 1_100, -100, 1_200)] });
+    expect(workflowRow(RECENT, lost, ARRIVED + 9e6)).toMatchObject({ debtMs: 200 });
   });
 
   it("has no debt without an objective", () => {
