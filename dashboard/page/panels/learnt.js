@@ -8,7 +8,7 @@ const WHY = {
   "pool-changed": "cards came or went",
   "prediction-missed": "latency was not as foreseen",
   "time-passed": "it was due",
-  "rolled-back": "the one before was better",
+  "rolled-back": "taken back, the one before was better",
 };
 
 /** As long as nobody chose. */
@@ -69,10 +69,11 @@ function cell(label, text) {
 }
 
 /**
- * @param {import("../types.ts").RevisionView} revision
+ * Which alpha holds, since when and why.
+ * @param {Pick<import("../types.ts").RevisionView, "name" | "learnt">} revision
  * @param {number} nowAt
  */
-function alphaWords({ name, learnt: found }, nowAt) {
+export function alphaWords({ name, learnt: found }, nowAt) {
   const choice = found?.alpha ?? null;
   if (choice === null) return `${name}: alpha ${INITIAL_ALPHA}, where it begins.`;
   const { alpha, version, previous, reason, at, window } = choice;

@@ -1,6 +1,8 @@
 /** The pure parts of the dashboard's page: cold-start parts, chart paths, state, words for numbers. */
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ColdStartRecord } from "../../../common/contracts/channels.ts";
+import type { AlphaChoice, RevisionKnowledge } from "../../../common/hexgen/knowledge.ts";
+import { NOTHING_KNOWN } from "../../../common/hexgen/knowledge.ts";
 import { loadPageModule } from "../../support/dashboard-page.ts";
 
 interface Phases {
@@ -34,6 +36,9 @@ interface Format {
   duration(ms: number): string;
   axisTime(ms: number): string;
   median(values: readonly number[]): number;
+}
+interface LearntPanel {
+  alphaWords(revision: { name: string; learnt: RevisionKnowledge }, nowAt: number): string;
 }
 
 let phases: Phases;
@@ -172,6 +177,30 @@ describe("numbers in words", () => {
 
   it("takes the mean of the middle two as median of an even count", () => {
     expect(format.median([9, 1, 5, 3])).toBe(4);
+  });
+});
+
+describe("what was learnt", () => {
+  const NOW = 1_800_000_000_000;
+  const words = async (alpha: AlphaChoice | null): Promise<string> => {
+    const { alphaWords } = await loadPageModule<LearntPanel>("panels/learnt.js");
+    return alphaWords({ name: "llm-00001", learnt: { ...NOTHING_KNOWN, alpha } }, NOW);
+  };
+  const chosen = { version: 3, predictedTail: 0.8, window: 60, at: NOW - 120_000 };
+
+  it("says which alpha holds, since when and why", async () => {
+    expect(await words(null)).toBe("llm-00001: alpha 0.3, where it begins.");
+    const tuned = { ...chosen, alpha: 0.1, previous: 0.3, reason: "prediction-missed" };
+    expect(await words(tuned)).toContain(
+      "alpha 0.1, version 3, 2 min ago (latency was not as foreseen, 60",
+    );
+  });
+
+  it("says that a value was taken back", async () => {
+    const undone = { ...chosen, alpha: 0.3, previous: 0.1, reason: "rolled-back" };
+    expect(await words(undone)).toContain(
+      "(taken back, the one before was better, 60 workflows; 0.1 before)",
+    );
   });
 });
 
