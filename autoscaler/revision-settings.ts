@@ -37,6 +37,8 @@ export interface SettingsOptions {
 
 /** Start times move slowly; one read per revision and half minute is plenty. */
 const START_TIME_EVERY_MS = 30_000;
+/** The first one ever is worth more looks: callers and other cells go by it. */
+const FIRST_START_EVERY_MS = 1_000;
 const START_TIME_SAMPLES = 20;
 
 export function readGoodSettings(
@@ -174,7 +176,8 @@ function isSameConfig(left: RevisionConfig, right: RevisionConfig): boolean {
 
 async function refreshStartTime(options: SettingsOptions, memory: RevisionMemory): Promise<void> {
   const now = options.clock.now();
-  if (now - memory.startTimeReadAtMs < START_TIME_EVERY_MS) return;
+  const everyMs = isAfterFirstStart(memory, now) ? FIRST_START_EVERY_MS : START_TIME_EVERY_MS;
+  if (now - memory.startTimeReadAtMs < everyMs) return;
   memory.startTimeReadAtMs = now;
   const records = await options.store.readColdStarts(memory.key, START_TIME_SAMPLES);
   const times = records
@@ -182,4 +185,14 @@ async function refreshStartTime(options: SettingsOptions, memory: RevisionMemory
     .filter((time) => time > 0)
     .toSorted((left, right) => left - right);
   memory.startTimeMs = Math.round(times[Math.floor(times.length / 2)] ?? 0);
+}
+
+/** A pod came up a moment ago, and no request has told yet how long that took. */
+function isAfterFirstStart(
+  { startTimeMs, state, clockSkewMs }: RevisionMemory,
+  now: number,
+): boolean {
+  const { startedAtMs } = state;
+  if (startTimeMs > 0 || startedAtMs === null) return false;
+  return now - clockSkewMs - startedAtMs < START_TIME_EVERY_MS;
 }

@@ -3,9 +3,12 @@
  * between them, and a relay on every way that is as long as the command line says.
  */
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { randomInt } from "node:crypto";
 import { join } from "node:path";
 import { CERTIFICATE_FILES } from "../common/contracts/cells.ts";
+import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
+import { createAddressBook } from "./addresses.ts";
 import { createCellAuthority } from "./cell-certificates.ts";
 import type { CellAuthority } from "./cell-certificates.ts";
 import type { CellPlace } from "./cell-place.ts";
@@ -71,6 +74,8 @@ class CellGroup implements LocalCells {
   readonly #authority: CellAuthority = createCellAuthority(systemClock.now());
   readonly #relays = new Map<string, CellRelay>();
   readonly #addresses = new Map<string, string>();
+  /** Of pods of all cells: two books would give out the same ones. */
+  readonly #podAddresses = createAddressBook(createRandom(randomInt(2 ** 32)));
   readonly #prices = new Map<string, Readonly<Record<string, number>>>();
 
   constructor(options: CellsOptions) {
@@ -149,6 +154,7 @@ class CellGroup implements LocalCells {
       port: port === 0 ? 0 : port + index * PORTS_PER_CELL,
       runFolder: join(this.#options.runFolder, name),
       cell,
+      addresses: this.#podAddresses,
       ...(env === undefined ? {} : { env }),
       ...(activatorCount === undefined ? {} : { activatorCount }),
       ...(onEvent === undefined ? {} : { onEvent: (event) => onEvent(name, event) }),

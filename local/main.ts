@@ -2,12 +2,16 @@
  * The whole platform on one machine: the store, the activators, the same controller as in a
  * cluster with local adapters, and the dashboard. `startPlatform` is its whole face.
  */
+import { randomInt } from "node:crypto";
 import type { CellParts } from "../autoscaler/cell-parts.ts";
 import type { Autoscaler } from "../autoscaler/controller.ts";
 import type { ActivatorRecord } from "../common/contracts/local-run.ts";
+import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { createLogger } from "../foundation/logger.ts";
 import type { Logger } from "../foundation/logger.ts";
+import { createAddressBook } from "./addresses.ts";
+import type { AddressBook } from "./addresses.ts";
 import { openBase } from "./base.ts";
 import type { CellPlace } from "./cell-place.ts";
 import { openSources, startControl } from "./control.ts";
@@ -44,6 +48,8 @@ export interface PlatformOptions {
   readonly onEvent?: (event: PlatformEvent) => void;
   /** One of several cells of one platform; absent: the only one. */
   readonly cell?: CellPlace;
+  /** Of pods; shared by platforms of one process. Default: its own. */
+  readonly addresses?: AddressBook;
   /** Default: `logs/platform.log` in the run folder; what people must know comes as events. */
   readonly logger?: Logger;
 }
@@ -94,6 +100,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     const serving = openServing(base, {
       port,
       activatorCount: options.activatorCount ?? DEFAULT_ACTIVATORS,
+      addresses: options.addresses ?? createAddressBook(createRandom(randomInt(2 ** 32))),
     });
     // Before the activators listen: who asks in the first moment must not hear that there is no
     // such service.

@@ -1,11 +1,11 @@
 /** The serving side of a local platform: services, their pods, and the activators in front. */
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { PlatformError, errorText } from "../common/errors.ts";
-import { createRandom } from "../common/random.ts";
 import { systemClock } from "../foundation/clock.ts";
 import { Activators } from "./activators.ts";
 import { cellVariables } from "./cell-place.ts";
-import { createAddressBook, findFreePort, isFree } from "./addresses.ts";
+import { findFreePort, isFree } from "./addresses.ts";
+import type { AddressBook } from "./addresses.ts";
 import type { Base } from "./base.ts";
 import { ChildPods } from "./child-pods.ts";
 import { ServiceBook } from "./object-files.ts";
@@ -27,6 +27,8 @@ const FORGET_EVERY_MS = 2_000;
 export interface ServingOptions {
   readonly port: number;
   readonly activatorCount: number;
+  /** Of pods; one for all platforms of a process. */
+  readonly addresses: AddressBook;
 }
 
 export interface Serving {
@@ -47,11 +49,12 @@ export interface Serving {
 
 /** Everything is joined before anything starts; `startServing` is the second half. */
 export function openServing(base: Base, options: ServingOptions): Serving {
-  const { port } = options;
+  const { port, addresses } = options;
   const statuses = new ScalerStatuses(() => statusFile.touch());
   const book = new ServiceBook(systemClock, (change) => onService(serving, change));
   const pods = createPods(base, port, {
     book,
+    addresses,
     activators: () => activators.records().map(({ push }) => push),
     onEvent: (pod, event) => onPod(serving, pod, event),
   });
@@ -119,6 +122,7 @@ export async function claimPort(wished: number): Promise<number> {
 
 interface PodParts {
   readonly book: ServiceBook;
+  readonly addresses: AddressBook;
   readonly activators: () => readonly string[];
   readonly onEvent: (pod: PodSummary, event: PodEvent) => void;
 }
@@ -146,7 +150,7 @@ function createPods(base: Base, port: number, parts: PodParts): ChildPods {
       },
       activators: parts.activators,
     },
-    addresses: createAddressBook(createRandom(process.pid)),
+    addresses: parts.addresses,
     plan: (key) => parts.book.podPlan(key),
     onEvent: parts.onEvent,
   });

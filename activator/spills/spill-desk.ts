@@ -132,6 +132,7 @@ export class SpillDesk {
       regions,
       here: { cell: directory.ownEntry, digest: node.own.get(service) },
       others: directory.others(),
+      containerConcurrency: config.containerConcurrency,
       tried: recent(tries.refusedAt, now()),
       now: now(),
     });

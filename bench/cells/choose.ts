@@ -40,6 +40,7 @@ function measureRound(): ChooseCost {
       here: { cell: here, digest: null },
       others,
       tried: new Set(),
+      containerConcurrency: 1,
       now: 1_000,
     });
     chooseCell({ cells: offers, remainingMs: 10_000, dice: [random(), random()] });

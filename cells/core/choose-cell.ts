@@ -30,6 +30,8 @@ export interface CellOffer {
   readonly expectedStartMs: number | null;
   /** Pods that may still be started: share, cards. */
   readonly mayStart: number;
+  /** Of the service, the same in every cell; infinite without a limit. */
+  readonly slotsPerPod: number;
   /** Measured and smoothed; 0 here. */
   readonly roundTripMs: number;
   /** Per second and pod, in any one currency. */
@@ -79,10 +81,12 @@ export interface CellQuestion {
 
 /** A digest older than this is not believed. */
 export const MAX_DIGEST_AGE_MS = 3_000;
-/** A start that nobody ever saw: pessimistic, so that known starts go first. */
+/** A start that no cell ever saw: the usual one of a large model. */
 const UNKNOWN_START_MS = 120_000;
-/** A wait of which nothing is known: as long as a start. */
-const UNKNOWN_WAIT_MS = UNKNOWN_START_MS;
+/** A wait behind others of which nothing is known. */
+const UNKNOWN_WAIT_MS = 120_000;
+/** Against the slowest that any cell saw of the service, so that known starts go first. */
+const UNSEEN_START_RATIO = 1.5;
 /** Round trips within this of each other are the same: less than they move by themselves. */
 const NEAR_MS = 5;
 /** Expected times within this share of each other, or this many ms, are about as soon. */
@@ -145,24 +149,37 @@ function candidatesOf(
     for (const offer of usable) if (offer.warm <= 0) reasons.set(offer.name, "not-warm");
     return warm.map((offer) => ({ offer, expects: "warm", expectedMs: offer.roundTripMs }));
   }
+  const unseenStartMs = startUnseen(usable);
   return usable.flatMap((offer) => {
-    const candidate = soonestWay(offer);
+    const candidate = soonestWay(offer, offer.expectedStartMs ?? unseenStartMs);
     if (candidate === null) reasons.set(offer.name, "no-share");
     return candidate ?? [];
   });
 }
 
-function soonestWay(offer: CellOffer): Candidate | null {
+/** In a cell that never started the service: it is the same image, so others know it about. */
+function startUnseen(offers: readonly CellOffer[]): number {
+  const seen = offers.flatMap(({ expectedStartMs }) => expectedStartMs ?? []);
+  return seen.length === 0 ? UNKNOWN_START_MS : UNSEEN_START_RATIO * Math.max(...seen);
+}
+
+/** A slot of a pod that starts is taken by whoever waits already; who comes behind those must wait. */
+function soonestWay(offer: CellOffer, startMs: number): Candidate | null {
+  const { starting, mayStart, slotsPerPod, roundTripMs } = offer;
+  // Here the request itself may be among those that wait.
+  const ahead = offer.isHere ? offer.waiting - 1 : offer.waiting;
+  const afterStart = (pods: number): number =>
+    ahead < pods * slotsPerPod ? startMs : startMs + UNKNOWN_WAIT_MS;
   const ways: Candidate[] = [];
-  if (offer.ready + offer.starting > 0) {
-    const waitMs = offer.expectedWaitMs ?? UNKNOWN_WAIT_MS;
-    ways.push({ offer, expects: "wait", expectedMs: waitMs + offer.roundTripMs });
+  if (offer.ready + starting > 0) {
+    const waitMs = offer.expectedWaitMs ?? afterStart(starting);
+    ways.push({ offer, expects: "wait", expectedMs: waitMs + roundTripMs });
   }
-  if (offer.mayStart > 0) {
-    const startMs = offer.expectedStartMs ?? UNKNOWN_START_MS;
-    ways.push({ offer, expects: "start", expectedMs: startMs + offer.roundTripMs });
+  if (mayStart > 0) {
+    const expectedMs = afterStart(starting + mayStart) + roundTripMs;
+    ways.push({ offer, expects: "start", expectedMs });
   }
-  return leastBy(ways, ({ expectedMs }) => expectedMs);
+  return leastBy(ways, (way) => way.expectedMs);
 }
 
 /** Who can make it; where nobody can, everybody stays, since a late answer is better than none. */

@@ -49,6 +49,8 @@ export interface OfferQuestion {
   readonly here: { readonly cell: CellEntry; readonly digest: ServiceDigest | null };
   readonly others: readonly CellEntry[];
   readonly tried: ReadonlySet<string>;
+  /** Of the service; 0 without a limit. */
+  readonly containerConcurrency: number;
   readonly now: number;
 }
 
@@ -113,7 +115,8 @@ export class Snapshot {
 
   /** What the choice is made of, for one request. */
   offers(question: OfferQuestion): readonly CellOffer[] {
-    const { here, others, regions, tried } = question;
+    const { here, others, regions, tried, containerConcurrency } = question;
+    const slotsPerPod = containerConcurrency || Number.POSITIVE_INFINITY;
     const isAllowed = (cell: CellEntry): boolean => allows(regions, cell);
     return [
       {
@@ -125,12 +128,14 @@ export class Snapshot {
         // Taking one was tried before anybody asked this question.
         warm: 0,
         roundTripMs: 0,
+        slotsPerPod,
       },
       ...others.map((cell) => ({
         ...this.#offerOf(cell, question),
         isHere: false,
         isAllowed: isAllowed(cell),
         isTried: tried.has(cell.name),
+        slotsPerPod,
       })),
     ];
   }
@@ -175,7 +180,7 @@ export class Snapshot {
   }
 }
 
-type OfferParts = Omit<CellOffer, "isHere" | "isAllowed" | "isTried">;
+type OfferParts = Omit<CellOffer, "isHere" | "isAllowed" | "isTried" | "slotsPerPod">;
 
 /** What was sent and not answered for yet takes the slots first, then stands in the queue. */
 function offerOf(
@@ -186,13 +191,16 @@ function offerOf(
   if (digest === null) return { ...NOTHING, name: cell.name };
   const { offered, ready, starting, waiting, expectedWaitMs, expectedStartMs } = digest;
   const { mayStart, price } = digest;
+  const behind = Math.max(0, sent - offered);
   return {
     name: cell.name,
     warm: Math.max(0, offered - sent),
     ready,
     starting,
-    waiting: waiting + Math.max(0, sent - offered),
-    expectedWaitMs,
+    waiting: waiting + behind,
+    // It grows with the queue in front.
+    expectedWaitMs:
+      expectedWaitMs === null ? null : (expectedWaitMs * (waiting + behind + 1)) / (waiting + 1),
     expectedStartMs,
     mayStart,
     price,

@@ -1,6 +1,7 @@
 /**
- * `pilotlight demo --cells`: three cells on this machine and one URL over them. A first request, a
- * burst that one cell cannot hold, a cell that is lost; each answer says who served it.
+ * `pilotlight demo --cells`: three cells on this machine and one URL over them. A first request in
+ * one, then others that enter elsewhere and go where its slot is, a burst, a cell that is lost; each
+ * answer says who served it and why.
  */
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
@@ -8,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { CellsPage } from "../../common/contracts/cells-page.ts";
 import { readCellsPage } from "../../local/activator-figures.ts";
 import { startCells } from "../../local/cells.ts";
 import type { CellSpec, LocalCells } from "../../local/cells.ts";
@@ -23,12 +25,17 @@ const CELLS: readonly CellSpec[] = [
   { name: "us", roundTripMs: 80 },
   { name: "ap", roundTripMs: 200 },
 ];
-/** Where all requests of the demo enter. */
+/** Where the first request enters, and where all others do. */
+const FIRST_ENTRY = "us";
 const ENTRY = "eu";
+const VISITORS = 3;
 const BURST = 12;
 const WORK_MS = 1_000;
 const LIMIT_MS = 90_000;
 const HEARD_MS = 60_000;
+/** Any other cell has a free slot that requests of the entry may be sent to. */
+const SLOT_HEARD_MS = 10_000;
+const LOOK_EVERY_MS = 100;
 const STOP_GRACE_MS = 1_000;
 
 interface Stage {
@@ -36,7 +43,11 @@ interface Stage {
   readonly terminal: Terminal;
   readonly caller: Caller;
   readonly signal: AbortSignal;
-  readonly answers: CallResult[];
+  readonly answers: Answer[];
+}
+
+interface Answer extends CallResult {
+  readonly entry: string;
 }
 
 /** 0 when every request was answered. */
@@ -65,27 +76,39 @@ export async function runCellsDemo(terminal: Terminal, signal: AbortSignal): Pro
 
 async function play(stage: Stage): Promise<void> {
   const { terminal, cells, signal } = stage;
-  terminal.heading("1. Nobody has a pod: one request starts one");
-  await act(stage, 1);
-  terminal.heading(`2. ${BURST} requests at one moment enter at ${ENTRY}`);
-  await act(stage, BURST);
-  terminal.heading("3. The power of us fails");
-  await cells.stopCell("us");
-  await act(stage, BURST / 2);
+  terminal.heading(`1. Nobody has a pod: a request that enters at ${FIRST_ENTRY} starts one`);
+  await act(stage, { entry: FIRST_ENTRY, count: 1 });
+  terminal.heading(`2. ${VISITORS} more enter at ${ENTRY}, one by one: the free slot is elsewhere`);
+  for (let visitor = 0; visitor < VISITORS; visitor += 1) {
+    await until(stage, hasSlotElsewhere, SLOT_HEARD_MS);
+    await act(stage, { entry: ENTRY, count: 1 });
+  }
+  drawChoice(stage);
+  terminal.heading(
+    `3. ${BURST} at one moment enter at ${ENTRY}: one finds the slot, ${ENTRY} starts pods`,
+  );
+  await until(stage, hasSlotElsewhere, SLOT_HEARD_MS);
+  await act(stage, { entry: ENTRY, count: BURST });
+  terminal.heading(`4. The power of ${FIRST_ENTRY} fails`);
+  await cells.stopCell(FIRST_ENTRY);
+  await act(stage, { entry: ENTRY, count: BURST / 2 });
   signal.throwIfAborted();
 }
 
-async function act(stage: Stage, count: number): Promise<void> {
+async function act(
+  stage: Stage,
+  { entry, count }: { readonly entry: string; readonly count: number },
+): Promise<void> {
   const { terminal, caller, signal, cells, answers } = stage;
   signal.throwIfAborted();
-  const via = cells.platforms.get(ENTRY)?.urls.ingress ?? "";
+  const via = cells.platforms.get(entry)?.urls.ingress ?? "";
   let done = 0;
   const calls = Array.from({ length: count }, async () => {
     const path = `/sleep?ms=${WORK_MS}`;
     const answer = await caller.call({ via, host: HOST, path, limitMs: LIMIT_MS, signal });
     done += 1;
     terminal.live(`${done} of ${count} answered`);
-    return answer;
+    return { ...answer, entry };
   });
   const results = await Promise.all(calls);
   answers.push(...results);
@@ -93,7 +116,7 @@ async function act(stage: Stage, count: number): Promise<void> {
 }
 
 /** A bar per cell: how many it served, and how long they took in the middle. */
-function drawBars(terminal: Terminal, results: readonly CallResult[]): void {
+function drawBars(terminal: Terminal, results: readonly Answer[]): void {
   const { paint } = terminal;
   terminal.settle("");
   for (const { name } of CELLS) {
@@ -109,21 +132,51 @@ function drawBars(terminal: Terminal, results: readonly CallResult[]): void {
   for (const { status, reason } of failed) terminal.line(paint.red(`  ${status} ${reason}`));
 }
 
-function cellOf({ serverTiming }: CallResult): string {
-  return /(?:^|, )cell;desc="([^"]+)"/.exec(serverTiming)?.[1] ?? ENTRY;
+function cellOf({ serverTiming, entry }: Answer): string {
+  return described("cell", serverTiming) ?? entry;
 }
 
-async function everybodyHeard({ cells, signal }: Stage): Promise<void> {
-  const deadline = performance.now() + HEARD_MS;
-  for (;;) {
+function described(name: string, serverTiming: string): string | undefined {
+  return new RegExp(`(?:^|, )${name};desc="([^"]+)"`).exec(serverTiming)?.[1];
+}
+
+/** The reasons for each cell, as the last answer that another cell gave has them. */
+function drawChoice({ terminal, answers }: Stage): void {
+  const last = answers.findLast((answer) => cellOf(answer) !== answer.entry);
+  const choice = described("choice", last?.serverTiming ?? "");
+  if (choice !== undefined) terminal.line(terminal.paint.dim(`  ${choice}`));
+}
+
+async function everybodyHeard(stage: Stage): Promise<void> {
+  const isKnown = ({ cells }: CellsPage): boolean =>
+    cells.filter(({ isFresh, services }) => isFresh && services.length > 0).length === CELLS.length;
+  if (!(await until(stage, isKnown, HEARD_MS))) {
+    throw new Error("The cells have not heard of each other.");
+  }
+}
+
+function hasSlotElsewhere({ cells }: CellsPage): boolean {
+  return cells.some(
+    ({ isHere, services }) => !isHere && services.some(({ offered }) => offered > 0),
+  );
+}
+
+/** As all activators of the cell of entry see it; false when it was not so in time. */
+async function until(
+  { cells, signal }: Stage,
+  isSo: (page: CellsPage) => boolean,
+  limitMs: number,
+): Promise<boolean> {
+  const deadline = performance.now() + limitMs;
+  while (performance.now() < deadline) {
     signal.throwIfAborted();
     const records = cells.platforms.get(ENTRY)?.activators() ?? [];
-    const page = await readCellsPage(records).catch(() => null);
-    const known = page?.cells.filter(({ isFresh, services }) => isFresh && services.length > 0);
-    if (known?.length === CELLS.length) return;
-    if (performance.now() > deadline) throw new Error("The cells have not heard of each other.");
-    await delay(200, undefined, { signal });
+    const read = records.map((record) => readCellsPage([record]).catch(() => null));
+    const pages = await Promise.all(read);
+    if (pages.length > 0 && pages.every((page) => page !== null && isSo(page))) return true;
+    await delay(LOOK_EVERY_MS, undefined, { signal });
   }
+  return false;
 }
 
 function drawMap({ terminal, cells }: Stage): void {
@@ -143,10 +196,10 @@ function drawMap({ terminal, cells }: Stage): void {
 function summarize({ terminal, answers }: Stage): number {
   const { paint } = terminal;
   const good = answers.filter(({ status }) => status === 200).length;
-  const elsewhere = answers.filter((answer) => cellOf(answer) !== ENTRY).length;
+  const elsewhere = answers.filter((answer) => cellOf(answer) !== answer.entry).length;
   terminal.heading("Summary");
   const isWhole = good === answers.length;
-  const words = `${good} of ${answers.length} requests answered, ${elsewhere} of them by another cell`;
+  const words = `${good} of ${answers.length} requests answered, ${elsewhere} of them by another cell than they entered`;
   terminal.line(`  ${isWhole ? paint.green(words) : paint.red(words)}`);
   terminal.line(
     paint.dim("  Next: npx pilotlight up --cells eu,us=80ms,ap=200ms examples/echo/cells.yaml"),

@@ -66,6 +66,7 @@ function ours(entry: number, view: PolicyView, tried: ReadonlySet<number>): Plac
         expectedWaitMs: expectedWaitMs(figures, scenario.serviceMs, cell.spec.startMs),
         expectedStartMs: cell.spec.startMs,
         mayStart: figures.mayStart,
+        slotsPerPod: 1,
         roundTripMs: scenario.roundTripMs(entry, index),
         price: cell.spec.price,
       };

@@ -22,6 +22,7 @@ const offer = (name: string, rest: Partial<CellOffer> = {}): CellOffer => ({
   expectedWaitMs: null,
   expectedStartMs: 10_000,
   mayStart: 1,
+  slotsPerPod: 1,
   roundTripMs: { eu: 0, us: 80, ap: 200 }[name] ?? 100,
   price: 1,
   ...rest,
@@ -154,6 +155,60 @@ const ROWS: readonly (readonly [string, readonly CellOffer[], string | null, str
   [
     "puts a start that was never seen behind every known one",
     [offer("eu", { expectedStartMs: null }), offer("us", { expectedStartMs: 60_000 })],
+    "us",
+    "start",
+  ],
+  [
+    "reckons a start that was never seen by what other cells saw, and prefers it to a long wait",
+    [
+      offer("eu", { ready: 4, mayStart: 0, waiting: 30, expectedWaitMs: 60_000 }),
+      offer("us", { expectedStartMs: null }),
+    ],
+    "us",
+    "start",
+  ],
+  [
+    "waits rather than for a start of which nobody knows anything",
+    [
+      offer("eu", { ready: 4, mayStart: 0, expectedWaitMs: 60_000, expectedStartMs: null }),
+      offer("us", { expectedStartMs: null }),
+    ],
+    "eu",
+    "wait",
+  ],
+  [
+    "waits for a pod that starts for nobody yet",
+    [
+      offer("eu", { starting: 2, waiting: 1, mayStart: 0 }),
+      offer("us", { expectedStartMs: 15_000 }),
+    ],
+    "eu",
+    "wait",
+  ],
+  [
+    "starts in another cell what the pods of one would not do for",
+    [
+      offer("eu", { mayStart: 3, waiting: 4, expectedStartMs: 1_000 }),
+      offer("us", { expectedStartMs: 2_000 }),
+    ],
+    "us",
+    "start",
+  ],
+  [
+    "counts the slots of pods, not the pods",
+    [
+      offer("eu", { mayStart: 1, waiting: 3, expectedStartMs: 1_000, slotsPerPod: 4 }),
+      offer("us", { expectedStartMs: 2_000, slotsPerPod: 4 }),
+    ],
+    "eu",
+    "start",
+  ],
+  [
+    "does not wait for pods that start for others",
+    [
+      offer("eu", { starting: 2, waiting: 3, mayStart: 0 }),
+      offer("us", { expectedStartMs: 15_000 }),
+    ],
     "us",
     "start",
   ],
