@@ -42,7 +42,7 @@ function textOf(path: string): string {
 const numbers = (letter: string, last: number, digits: number): readonly string[] =>
   Array.from({ length: last }, (_, index) => letter + String(index + 1).padStart(digits, "0"));
 
-describe.each(["Requirements", "Field reports", "Seen of stock Knative"])("%s", (heading) => {
+describe.each(["Requirements", "Field reports", "Cells", "Seen of stock Knative"])("%s", (heading) => {
   it.each(rows(heading).map((cells) => [cells[0] ?? "", cells.at(-1) ?? ""]))(
     "%s is proven where the page says",
     (_name, cell) => {
