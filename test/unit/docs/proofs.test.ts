@@ -42,18 +42,21 @@ function textOf(path: string): string {
 const numbers = (letter: string, last: number, digits: number): readonly string[] =>
   Array.from({ length: last }, (_, index) => letter + String(index + 1).padStart(digits, "0"));
 
-describe.each(["Requirements", "Field reports", "Cells", "Seen of stock Knative"])("%s", (heading) => {
-  it.each(rows(heading).map((cells) => [cells[0] ?? "", cells.at(-1) ?? ""]))(
-    "%s is proven where the page says",
-    (_name, cell) => {
-      for (const { path, words } of proofsIn(cell)) {
-        const text = textOf(path);
-        expect(text, path).not.toBe("");
-        expect(text.includes(words), `${path} has “${words}”`).toBe(true);
-      }
-    },
-  );
-});
+describe.each(["Requirements", "Field reports", "Cells", "Seen of stock Knative"])(
+  "%s",
+  (heading) => {
+    it.each(rows(heading).map((cells) => [cells[0] ?? "", cells.at(-1) ?? ""]))(
+      "%s is proven where the page says",
+      (_name, cell) => {
+        for (const { path, words } of proofsIn(cell)) {
+          const text = textOf(path);
+          expect(text, path).not.toBe("");
+          expect(text.includes(words), `${path} has “${words}”`).toBe(true);
+        }
+      },
+    );
+  },
+);
 
 describe("the page", () => {
   it("has every requirement and every field report, in order", () => {
