@@ -173,6 +173,7 @@ const ABLATION: readonly { readonly name: string; readonly policy: SimulatedPoli
   { name: "batch, urgency", policy: { ...PLATFORM, admission: "blocking" } },
   { name: "batch, first come first served, backfill", policy: { ...PLATFORM, order: "fifo" } },
   { name: "batch, urgency, backfill (platform)", policy: PLATFORM },
+  { name: "the same with stealing (simulated only)", policy: { ...PLATFORM, variant: "stealing" } },
 ];
 
 /** What each part adds: per seed the mean over traces 1 to 3, then mean and interval over the seeds. */

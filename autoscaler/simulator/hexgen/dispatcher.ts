@@ -81,6 +81,21 @@ export class Dispatcher {
     target.loadUs -= call.bookedEngineUs;
   }
 
+  /** Engine time dispatched to a card and not ended. */
+  loadUs(ordinal: number): number {
+    return this.#targets[ordinal]?.loadUs ?? 0;
+  }
+
+  /** Moves what a waiting call counts to another card. */
+  rebook(call: SimulatedCall, from: number, to: number): void {
+    const times = this.#estimates.table.at(call.stageIndex);
+    const target = this.#targets[to];
+    if (times === undefined || target === undefined) return;
+    this.unbook(from, call);
+    this.#estimates.fill(times, call.workflow, this.#targets);
+    this.book(target, call);
+  }
+
   setReady(isReady: (ordinal: number) => boolean): void {
     this.#ready = this.#targets.filter((target) => isReady(target.ordinal));
   }

@@ -38,6 +38,8 @@ export interface EngineParts {
   readonly admission: "blocking" | "backfill";
   /** Cached tokens of a prompt whose prefill starts now; also told to remember it. */
   readonly startPrefill: (call: SimulatedCall) => number;
+  /** A call of another card that may be admitted here; it is in this queue then. */
+  readonly steal?: (fits: (call: SimulatedCall) => boolean) => SimulatedCall | undefined;
   /** A call has got that far, so what it computed may serve others. */
   readonly reached: (call: SimulatedCall, point: CallPoint) => void;
 }
@@ -48,6 +50,7 @@ export function nextAdmission(
   nowUs: number,
   fits: (call: SimulatedCall) => boolean,
 ): SimulatedCall | undefined {
+  if (parts.queue.size === 0) return parts.steal?.(fits);
   if (parts.admission === "backfill") return nextFitting(parts.queue, nowUs, fits);
   const head = parts.queue.head(nowUs);
   return head !== undefined && fits(head) ? head : undefined;

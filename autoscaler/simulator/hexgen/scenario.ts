@@ -27,9 +27,14 @@ export interface SimulatedPolicy {
    * all workflows, as the published code has it. `fixed-class`: class of `urgency` fixed at
    * dispatch, lost calls by laxity too, no reserved share. `platform-budgets`: template and debt as
    * the platform has them under `pq` too, where the paper's own are the default here. `prefix-blind`:
-   * cards keep prefixes and dispatch does not know.
+   * cards keep prefixes and dispatch does not know. `stealing`: see `stealing.ts`.
    */
-  readonly variant?: "shared-template" | "fixed-class" | "platform-budgets" | "prefix-blind";
+  readonly variant?:
+    | "shared-template"
+    | "fixed-class"
+    | "platform-budgets"
+    | "prefix-blind"
+    | "stealing";
 }
 
 export interface Arrivals {

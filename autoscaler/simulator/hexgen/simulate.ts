@@ -16,6 +16,7 @@ import { queueOrder, Ranking } from "./ranking.ts";
 import { Realism } from "./realism.ts";
 import { ReferenceEngine } from "./reference-engine.ts";
 import type { Scenario } from "./scenario.ts";
+import { Stealing } from "./stealing.ts";
 import { baseSloUs } from "./text2sql.ts";
 import type { CallTokens, TracedWorkflow } from "./workload.ts";
 
@@ -73,15 +74,7 @@ class Simulation {
     this.#estimates = new Estimates(scenario);
     this.#dispatcher = new Dispatcher(pool, policy, this.#estimates);
     this.#ranking = new Ranking(policy, workflowClass, this.#estimates.table);
-    this.#engines = pool.map((card, ordinal) =>
-      this.#createEngine(ordinal, {
-        card,
-        queue: new WaitingQueue<SimulatedCall>({ order: queueOrder(policy) }),
-        admission: policy.admission ?? "blocking",
-        startPrefill: (call) => this.#estimates.startPrefill(ordinal, call),
-        reached: (call, point) => this.#estimates.reached(ordinal, call, point),
-      }),
-    );
+    this.#engines = this.#createEngines();
     const baseUs = baseSloUs(workflowClass, pool);
     this.#workflows = workflows.map((traced, index) => ({
       index,
@@ -104,6 +97,24 @@ class Simulation {
       slosUs: Float64Array.from(this.#workflows, ({ slo }) => slo),
       sloScales: this.#scenario.sloScales,
     };
+  }
+
+  #createEngines(): Engine[] {
+    const { pool, policy } = this.#scenario;
+    const stealing =
+      policy.variant === "stealing" ? new Stealing(this.#dispatcher, this.#estimates) : undefined;
+    return pool.map((card, ordinal) => {
+      const parts: EngineParts = {
+        card,
+        queue: new WaitingQueue<SimulatedCall>({ order: queueOrder(policy) }),
+        admission: policy.admission ?? "blocking",
+        startPrefill: (call) => this.#estimates.startPrefill(ordinal, call),
+        reached: (call, point) => this.#estimates.reached(ordinal, call, point),
+        ...(stealing === undefined ? {} : { steal: (fits) => stealing.steal(ordinal, fits) }),
+      };
+      stealing?.join(parts);
+      return this.#createEngine(ordinal, parts);
+    });
   }
 
   #createEngine(ordinal: number, parts: EngineParts): Engine {

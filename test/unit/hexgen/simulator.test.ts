@@ -52,6 +52,13 @@ describe("simulator", () => {
     ["with estimates off", { realism: { seed: 1, estimateSigma: 1 } }],
     ["with estimates off as seen", { realism: { seed: 1, estimateResiduals: [0.5, 1, 3] } }],
     ["with late dispatch", { realism: { seed: 1, dispatchLatencyMs: [5, 50] } }],
+    [
+      "with stealing and a lost card",
+      {
+        policy: { dispatch: "batch", alpha: 0.3, order: "urgency", variant: "stealing" },
+        realism: { seed: 1, outages: [{ card: 1, fromS: 50, untilS: 200 }] },
+      },
+    ],
     ["with tool time", { realism: { seed: 1, toolTimeMs: 1_000 } }],
     ["with stragglers", { realism: { seed: 1, stragglers: { share: 0.05, factor: 4 } } }],
     [
@@ -90,6 +97,17 @@ describe("simulator", () => {
     const steep = summarize(simulate(scenario({ pool: createPool(BENCHMARK_POOL, 0.05) }))).p95S;
     expect(reused).toBeLessThan(0.6 * plain);
     expect(steep).toBeGreaterThan(plain);
+  });
+
+  it("makes up for round robin where cards steal, and has nobody to take from alone", () => {
+    const policy = { dispatch: "rr", alpha: 0, order: "fifo" } as const;
+    const steals = { ...policy, variant: "stealing" } as const;
+    const bound = summarize(simulate(scenario({ policy })));
+    const moved = summarize(simulate(scenario({ policy: steals })));
+    expect(moved.p95S).toBeLessThan(0.8 * bound.p95S);
+    expect(moved.throughputPerS).toBeGreaterThan(1.25 * bound.throughputPerS);
+    const alone = { pool: createPool(["A100"]), policy };
+    expect(simulate(scenario({ ...alone, policy: steals }))).toEqual(simulate(scenario(alone)));
   });
 
   it("preempts instead of stopping when answers outgrow the cache", () => {
