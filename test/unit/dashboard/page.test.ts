@@ -183,8 +183,8 @@ describe("numbers in words", () => {
 describe("what was learnt", () => {
   const NOW = 1_800_000_000_000;
   const words = async (alpha: AlphaChoice | null): Promise<string> => {
-    const { alphaWords } = await loadPageModule<LearntPanel>("panels/learnt.js");
-    return alphaWords({ name: "llm-00001", learnt: { ...NOTHING_KNOWN, alpha } }, NOW);
+    const panel = await loadPageModule<LearntPanel>("panels/learnt.js");
+    return panel.alphaWords({ name: "llm-00001", learnt: { ...NOTHING_KNOWN, alpha } }, NOW);
   };
   const chosen = { version: 3, predictedTail: 0.8, window: 60, at: NOW - 120_000 };
 
