@@ -16,7 +16,7 @@ import { createMetricsPage } from "../foundation/metrics.ts";
 import { createRunStore } from "../store/run-calls.ts";
 import { createStore } from "../store/store.ts";
 import type { StoreHandle } from "../store/store.ts";
-import { activatorFigures } from "./cluster/activator-figures.ts";
+import { activatorCells, activatorFigures } from "./cluster/activator-figures.ts";
 import { readDashboardConfig } from "./cluster/config.ts";
 import type { DashboardConfig } from "./cluster/config.ts";
 import { activatorFacts, scalerFacts, serviceFacts } from "./cluster/facts.ts";
@@ -108,6 +108,7 @@ function partsOf({ config, logger, store, watched, records }: Sources): Dashboar
     },
     activators: () => activatorFacts(watched.activators()),
     figures: () => activatorFigures(watched.activators()),
+    cells: () => activatorCells(watched.activators()),
     workflows: {
       recent: (most) => store.knowledge.recentWorkflows(most),
       read: (workflow) => store.workflows.readWorkflow(workflow),

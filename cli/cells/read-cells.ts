@@ -6,8 +6,13 @@ import { PlatformError } from "../../common/errors.ts";
 import { formatColumns, formatDuration } from "../table.ts";
 
 /** Null for a platform of one cell. */
-export async function readCells(run: RunRecord): Promise<CellsPage | null> {
-  const response = await fetch(`http://${activatorOf(run)}${CELLS_PATH}`);
+export function readCells(run: RunRecord): Promise<CellsPage | null> {
+  return readCellsAt(`http://${activatorOf(run)}`);
+}
+
+/** Of the activator with this base URL. */
+export async function readCellsAt(url: string): Promise<CellsPage | null> {
+  const response = await fetch(`${url}${CELLS_PATH}`);
   // As `viewCells` of the activator makes it.
   return response.status === 404 ? null : ((await response.json()) as CellsPage);
 }

@@ -26,6 +26,7 @@ export async function openClusterView(context: CommandContext): Promise<Platform
       const query = new URLSearchParams({ revision: key });
       return dashboard.ask<RevisionRecords>(`/api/records?${query.toString()}`);
     },
+    cells: async () => (await dashboard.ask<Snapshot>("/api/snapshot")).cells ?? null,
     close: async () => {
       await dashboard.close();
       client.close();

@@ -11,6 +11,7 @@ import type { Pod } from "../../autoscaler/kubernetes/objects.ts";
 import { isReady } from "../../autoscaler/kubernetes/pod-facts.ts";
 import { forwardPort } from "../../autoscaler/kubernetes/port-forward.ts";
 import type { Forwarded } from "../../autoscaler/kubernetes/port-forward.ts";
+import { PUSH_PORT } from "../../common/contracts/push.ts";
 import { PlatformError } from "../../common/errors.ts";
 import type { CommandContext } from "../command.ts";
 
@@ -27,8 +28,14 @@ export interface OpenCluster {
   readonly systemNamespace: string;
 }
 
-const DASHBOARD_PORT = 8090;
-const DASHBOARD = "pilotlight.dev/part=dashboard";
+/** A part of ours with a port for whoever may forward it. */
+interface Part {
+  readonly name: "dashboard" | "activator";
+  readonly port: number;
+}
+
+const DASHBOARD: Part = { name: "dashboard", port: 8090 };
+const ACTIVATOR: Part = { name: "activator", port: PUSH_PORT };
 
 type Env = CommandContext["env"];
 
@@ -65,20 +72,31 @@ export function kubeconfigFiles(env: Env): readonly string[] {
 }
 
 /** Its page and figures on a port of this machine; `localPort` 0: any free one. */
-export async function forwardDashboard(
+export function forwardDashboard(cluster: OpenCluster, localPort = 0): Promise<Forwarded> {
+  return forwardPart(cluster, DASHBOARD, localPort);
+}
+
+/** The admin side of one that is ready. */
+export function forwardActivator(cluster: OpenCluster): Promise<Forwarded> {
+  return forwardPart(cluster, ACTIVATOR, 0);
+}
+
+async function forwardPart(
   { client, config, systemNamespace }: OpenCluster,
-  localPort = 0,
+  { name, port }: Part,
+  localPort: number,
 ): Promise<Forwarded> {
-  const pods = await list<Pod>(client, "pods", DASHBOARD, systemNamespace);
+  const label = `pilotlight.dev/part=${name}`;
+  const pods = await list<Pod>(client, "pods", label, systemNamespace);
   const pod = pods.find(isReady);
   if (pod === undefined) {
     const what =
       pods.length === 0
-        ? `No dashboard runs in namespace ${systemNamespace}: is Pilotlight installed there?`
-        : `The dashboard in namespace ${systemNamespace} is not ready.`;
-    const cure = `kubectl -n ${systemNamespace} get pods -l ${DASHBOARD}`;
+        ? `No ${name} runs in namespace ${systemNamespace}: is Pilotlight installed there?`
+        : `The ${name} in namespace ${systemNamespace} is not ready.`;
+    const cure = `kubectl -n ${systemNamespace} get pods -l ${label}`;
     throw new PlatformError("ERR_NOT_RUNNING", `${what} Look with: ${cure}`);
   }
-  const place = { namespace: systemNamespace, pod: pod.metadata.name, port: DASHBOARD_PORT };
+  const place = { namespace: systemNamespace, pod: pod.metadata.name, port };
   return forwardPort(config, place, localPort);
 }

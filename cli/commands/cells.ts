@@ -3,39 +3,40 @@ import { createInterface } from "node:readline/promises";
 import type { CellsPage } from "../../common/contracts/cells-page.ts";
 import { CELLS_PATH } from "../../common/contracts/cells-page.ts";
 import { PlatformError } from "../../common/errors.ts";
-import { activatorOf, readCells } from "../cells/read-cells.ts";
-import { EXIT, RUN_FOLDER_OPTION } from "../command.ts";
+import { withActivator } from "../cells/open-activator.ts";
+import { readCellsAt } from "../cells/read-cells.ts";
+import { PLACE_OPTIONS } from "../cluster/cluster-option.ts";
+import { EXIT } from "../command.ts";
 import type { Command, CommandContext, ExitCode } from "../command.ts";
-import { findPlatform } from "../run-client.ts";
 import { formatColumns, formatDuration } from "../table.ts";
 
 export const cells: Command = {
   name: "cells",
   summary: "show the cells of a platform, or declare one lost",
-  usage: "[forget NAME]",
+  usage: "[forget NAME] [--cluster | --run-folder FOLDER]",
   mostArguments: 2,
   options: {
     yes: { type: "boolean", help: "do not ask before a cell is declared lost" },
-    ...RUN_FOLDER_OPTION,
+    ...PLACE_OPTIONS,
   },
   details:
     "Shows every cell as one activator of this one sees it: whether it is heard of, its round trip,\n" +
     "and per service what is warm, starting and waiting there, its share and price; then the latest\n" +
-    "choices with their reasons. `forget` frees the shares of a cell that is gone for good.",
-  examples: ["pilotlight cells", "pilotlight cells forget us"],
+    "choices with their reasons. `forget` frees the shares of a cell that is gone for good. In a\n" +
+    "cluster it forwards the port of an activator.",
+  examples: ["pilotlight cells", "pilotlight cells --cluster", "pilotlight cells forget us"],
   run: async (context) => {
     const [verb, name] = context.positionals;
-    if (verb === undefined) return show(context);
+    if (verb === undefined) return withActivator(context, (url) => show(context, url));
     if (verb !== "forget" || name === undefined) {
       throw new PlatformError("ERR_USAGE", "Expected nothing, or: forget NAME.");
     }
-    return forget(context, name);
+    return withActivator(context, (url) => forget(context, url, name));
   },
 };
 
-async function show(context: CommandContext): Promise<ExitCode> {
-  const { out, options } = context;
-  const page = await fetchPage(context);
+async function show({ out, options }: CommandContext, url: string): Promise<ExitCode> {
+  const page = await fetchPage(url);
   if (options.flag("json")) {
     out.print(JSON.stringify(page));
     return EXIT.ok;
@@ -79,9 +80,12 @@ function word(isFresh: boolean): string {
   return isFresh ? "yes" : "no";
 }
 
-async function forget(context: CommandContext, name: string): Promise<ExitCode> {
-  const { out, options } = context;
-  const page = await fetchPage(context);
+async function forget(
+  { out, options }: CommandContext,
+  url: string,
+  name: string,
+): Promise<ExitCode> {
+  const page = await fetchPage(url);
   const cell = page.cells.find((one) => one.name === name);
   if (cell === undefined) {
     throw new PlatformError("ERR_USAGE", `No cell is named ${name}; see pilotlight cells.`);
@@ -96,9 +100,8 @@ async function forget(context: CommandContext, name: string): Promise<ExitCode> 
     out.note("Nothing was changed.");
     return EXIT.failure;
   }
-  const activator = activatorOf((await findPlatform(context)).run);
-  const path = `${CELLS_PATH}/${name}/forget`;
-  const response = await fetch(`http://${activator}${path}`, { method: "POST" });
+  const path = `${CELLS_PATH}/${encodeURIComponent(name)}/forget`;
+  const response = await fetch(`${url}${path}`, { method: "POST" });
   if (!response.ok) {
     throw new PlatformError("ERR_INTERNAL", `The activator answered ${response.status}.`);
   }
@@ -118,8 +121,8 @@ async function isConfirmed(name: string): Promise<boolean> {
   }
 }
 
-async function fetchPage(context: CommandContext): Promise<CellsPage> {
-  const page = await readCells((await findPlatform(context)).run);
+async function fetchPage(url: string): Promise<CellsPage> {
+  const page = await readCellsAt(url);
   if (page !== null) return page;
   throw new PlatformError("ERR_USAGE", "This platform has one cell only; see up --cells.");
 }

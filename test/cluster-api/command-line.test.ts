@@ -9,8 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { collectionPath } from "../../autoscaler/kubernetes/objects.ts";
+import { PUSH_PORT } from "../../common/contracts/push.ts";
 import type { RevisionKey } from "../../common/contracts/routing.ts";
 import type { Snapshot } from "../../local/platform-types.ts";
+import { CellRig } from "../support/cell-rig.ts";
 import { startCli } from "../support/cli.ts";
 import type { CliResult } from "../support/cli.ts";
 import { eventually } from "../support/eventually.ts";
@@ -114,23 +116,28 @@ async function startDashboard(prefix: string): Promise<string> {
 /** The pod that would run it; its port is that of the process. */
 async function makeDashboardPod(): Promise<void> {
   kubelet.ports.set(8090, Number(new URL(page).port));
+  await makePod("dashboard", {});
+}
+
+async function makePod(part: string, status: Readonly<Record<string, unknown>>): Promise<void> {
   const path = collectionPath("pods", SYSTEM);
   await create(api.client, path, {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
-      name: "pilotlight-dashboard-1",
+      name: `pilotlight-${part}-1`,
       namespace: SYSTEM,
-      labels: { "pilotlight.dev/part": "dashboard" },
+      labels: { "pilotlight.dev/part": part },
     },
     spec: {
       nodeName: world.node,
-      containers: [{ name: "dashboard", image: "example.invalid/dashboard" }],
+      containers: [{ name: part, image: `example.invalid/${part}` }],
     },
   });
-  await setStatus(api.client, `${path}/pilotlight-dashboard-1`, {
+  await setStatus(api.client, `${path}/pilotlight-${part}-1`, {
     phase: "Running",
     conditions: [{ type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }],
+    ...status,
   });
 }
 
@@ -312,6 +319,47 @@ metadata: { name: other }
       const dead = await pilotlight(["ls", "--cluster"], "dead");
       expect(dead.err).toContain("No answer of the API server");
       expect(dead.code).toBe(3);
+    },
+    LIMIT_MS,
+  );
+});
+
+describe("the cells of a cluster", () => {
+  const EU_ACTIVATOR = "127.88.14.1:8014";
+  let rig: CellRig;
+
+  beforeAll(async () => {
+    rig = await new CellRig(store, { names: ["eu", "us"] }).start();
+    const { bench, folder: cells, certificates, activators } = rig.cell("eu");
+    // The dashboard asks at the pod's address, the command line through the kubelet.
+    await bench.activator({
+      PILOTLIGHT_ACTIVATOR_ID: "eu-pod",
+      PILOTLIGHT_PUSH_LISTEN: EU_ACTIVATOR,
+      PILOTLIGHT_CELL: "eu",
+      PILOTLIGHT_CELLS_FOLDER: cells,
+      PILOTLIGHT_CELL_CERTIFICATES: certificates,
+    });
+    kubelet.ports.set(PUSH_PORT, Number(activators[0]?.push.split(":")[1]));
+    await makePod("activator", { podIP: EU_ACTIVATOR.split(":")[0] });
+  }, LIMIT_MS);
+  afterAll(() => rig?.close());
+
+  it(
+    "are on the dashboard and the command line, and one is declared lost over a forwarded port",
+    async () => {
+      await eventually(async () => (await snapshot()).cells?.own === "eu", SOON);
+      const { cells } = await snapshot();
+      expect(cells?.cells.map(({ name }) => name)).toEqual(["eu", "us"]);
+      const { out, code } = await pilotlight(["cells", "--cluster"]);
+      expect(out).toMatch(/^eu +here/m);
+      expect(out).toMatch(/^us +(yes|no)/m);
+      expect(code).toBe(0);
+      const lost = await pilotlight(["cells", "forget", "us", "--yes", "--context", "here"]);
+      expect(lost.err).toContain("its pods and theirs together may be more than max-scale");
+      expect(lost.out).toContain("Cell us is declared lost");
+      expect(lost.code).toBe(0);
+      const own = await pilotlight(["cells", "forget", "eu", "--yes", "--cluster"]);
+      expect(own.err).toContain("A cell cannot declare itself lost.");
     },
     LIMIT_MS,
   );
