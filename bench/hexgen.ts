@@ -20,8 +20,9 @@ import { formatTable } from "../foundation/text-table.ts";
 import { goldenDeviation, goldenRuns } from "../test/support/hexgen-golden.ts";
 import type { GateFigure } from "./hexgen/gates.ts";
 import { gateFigures, gatePasses } from "./hexgen/gates.ts";
-import type { LiveFigures } from "./hexgen/live.ts";
-import { largestError, runLive, sameRanking } from "./hexgen/live.ts";
+import { runLive } from "./hexgen/live.ts";
+import type { LiveFigures } from "./hexgen/live-judge.ts";
+import { largestError, whyUnproven } from "./hexgen/live-judge.ts";
 import { alphaPlot, gainPlot, latencyPlot } from "./hexgen/plots.ts";
 import { createScenario, JUDGED_TRACES, PAPER, PLATFORM, WORK_BALANCE } from "./hexgen/runs.ts";
 import { realismTable } from "./hexgen/realism-table.ts";
@@ -170,14 +171,14 @@ async function reportLive(): Promise<void> {
   const figures = await runLive();
   reportTable("live", figures.map(liveRow));
   for (const { id, which } of rows) {
-    const isRanked = sameRanking(figures, which) && figures.every(({ failed }) => failed === 0);
+    const why = whyUnproven(figures, which);
     report.row({
       id,
-      value: Number(largestError(figures, which).toFixed(4)),
+      value: why === undefined ? Number(largestError(figures, which).toFixed(4)) : null,
       n: figures.length,
       peer: "simulator, the same workflows and arrivals",
       ...limits,
-      ...(isRanked ? {} : { why: "the policies rank otherwise than in the simulator" }),
+      ...(why === undefined ? {} : { why }),
     });
   }
 }

@@ -25,6 +25,7 @@ import { ActivatorBench, HOST, REVISION } from "../../test/support/activator-ben
 import { eventually } from "../../test/support/eventually.ts";
 import { startValkey } from "../../test/support/valkey.ts";
 import { startActivator } from "../routing/processes.ts";
+import type { LiveFigures } from "./live-judge.ts";
 import { startPods } from "./live-pods.ts";
 import { createScenario } from "./runs.ts";
 
@@ -77,32 +78,6 @@ export const LIVE_POLICIES: readonly LivePolicy[] = [
     simulated: { dispatch: "batch", alpha: 0.3, order: "urgency", admission: "backfill" },
   },
 ];
-
-export interface LiveFigures {
-  readonly name: string;
-  readonly workflows: number;
-  readonly failed: number;
-  readonly live: { readonly p50S: number; readonly p95S: number };
-  readonly simulated: { readonly p50S: number; readonly p95S: number };
-  /** How late timers of this process were, 99th percentile: a busy machine stretches the run. */
-  readonly timersLateMs: number;
-}
-
-/** Largest relative error of a figure over the policies. */
-export function largestError(figures: readonly LiveFigures[], which: "p50S" | "p95S"): number {
-  const errors = figures.map(({ live, simulated }) => Math.abs(live[which] / simulated[which] - 1));
-  return Math.max(...errors);
-}
-
-/** Whether the policies stand in the same order in both. */
-export function sameRanking(figures: readonly LiveFigures[], which: "p50S" | "p95S"): boolean {
-  const names = (where: "live" | "simulated"): string =>
-    figures
-      .toSorted((left, right) => left[where][which] - right[where][which])
-      .map(({ name }) => name)
-      .join();
-  return names("live") === names("simulated");
-}
 
 /** All policies, one after the other, each with processes and a store of its own. */
 export async function runLive(policies = LIVE_POLICIES): Promise<LiveFigures[]> {

@@ -1,7 +1,8 @@
 /** How a live run is held against its simulation. */
 import { expect, it } from "vitest";
-import type { LiveFigures } from "../../../bench/hexgen/live.ts";
-import { largestError, LIVE_POLICIES, sameRanking } from "../../../bench/hexgen/live.ts";
+import { LIVE_POLICIES } from "../../../bench/hexgen/live.ts";
+import type { LiveFigures } from "../../../bench/hexgen/live-judge.ts";
+import { largestError, sameRanking, whyUnproven } from "../../../bench/hexgen/live-judge.ts";
 
 const figures = (name: string, live: number, simulated: number): LiveFigures => ({
   name,
@@ -20,6 +21,22 @@ it("judges by the worst of the policies, whichever way it is off", () => {
 it("sees policies that change places", () => {
   expect(sameRanking([figures("a", 3, 30), figures("b", 2, 20)], "p95S")).toBe(true);
   expect(sameRanking([figures("a", 3, 20), figures("b", 2, 30)], "p95S")).toBe(false);
+});
+
+it("asks for no order of policies that the simulator does not tell apart", () => {
+  const near = [figures("a", 400, 406), figures("b", 390, 412), figures("c", 800, 785)];
+  expect(sameRanking(near, "p50S")).toBe(true);
+  expect(sameRanking([...near, figures("d", 420, 450)], "p50S")).toBe(true);
+  expect(sameRanking([...near, figures("d", 395, 450)], "p50S")).toBe(false);
+});
+
+it("proves nothing where a workflow failed or the order is another", () => {
+  const fine = [figures("a", 3, 30), figures("b", 2, 20)];
+  expect(whyUnproven(fine, "p50S")).toBeUndefined();
+  expect(whyUnproven([...fine, { ...figures("c", 4, 40), failed: 2 }], "p50S")).toBe(
+    "2 workflows failed",
+  );
+  expect(whyUnproven([figures("a", 3, 20), figures("b", 2, 30)], "p95S")).toMatch(/rank otherwise/);
 });
 
 it("compares round robin, the paper's policy, and ours by both rules", () => {
