@@ -141,6 +141,9 @@ describe("views", () => {
     ]) {
       expect(out).toContain(part);
     }
+    expect(out).toMatch(/^ +Activators: +2 of 2$/m);
+    const explained = await pilotlight("explain", "two");
+    expect(explained.out).toContain("served by up to 2 activators");
   });
 
   it("doctor finds the platform well", async () => {
