@@ -128,7 +128,11 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
   chunk(bytes: Buffer): boolean {
     this.bytesUp += bytes.length;
     this.#clock.active();
-    return this.#stream?.chunk(bytes) ?? true;
+    const stream = this.#stream;
+    if (stream === undefined) return true;
+    const isFlowing = stream.chunk(bytes);
+    if (stream.isWriting) this.#client.body.keep();
+    return isFlowing;
   }
 
   end(trailers: readonly string[]): void {

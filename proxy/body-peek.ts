@@ -26,7 +26,8 @@ export class BodyPeek implements BodySink {
 
   chunk(bytes: Buffer): boolean {
     if (this.#isOver) return true;
-    this.#parts.push(bytes);
+    // The bytes are valid until the return only.
+    this.#parts.push(Buffer.from(bytes));
     this.#bytes += bytes.length;
     if (this.#bytes > this.#look.maxBytes) this.#finish(null);
     return true;

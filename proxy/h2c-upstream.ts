@@ -127,6 +127,10 @@ class H2cStream implements UpstreamStream, SessionUser {
     this.#fail(failure);
   }
 
+  get isWriting(): boolean {
+    return (this.#stream?.writableLength ?? 0) > 0;
+  }
+
   chunk(bytes: Buffer): boolean {
     return this.#stream === undefined || this.#stream.destroyed || this.#stream.write(bytes);
   }

@@ -6,9 +6,11 @@
  */
 import type { Socket } from "node:net";
 import { lingerAndClose, rawAnswer } from "./client-connection.ts";
+import { ClientReads, type ReadsOwner } from "./client-reads.ts";
 import { MalformedMessage } from "./head-lines.ts";
 import { headerTokens } from "./headers.ts";
 import { RawExchange, type RawExchangeOwner } from "./raw-exchange.ts";
+import type { RawRequestBody } from "./raw-request-body.ts";
 import { HeadTooLarge, RequestHeadReader } from "./raw-head-reader.ts";
 import {
   announcesBody,
@@ -34,6 +36,7 @@ export interface RawConnectionOwner {
   readonly headTimeoutMs: number;
   readonly keepAliveMs: number;
   readonly keepAliveLines: string;
+  readonly highWaterBytes: number;
   readonly isStopping: boolean;
   readonly hooks: FrontHooks;
   /** Takes connections that speak HTTP/2, where the front serves them. */
@@ -43,8 +46,9 @@ export interface RawConnectionOwner {
   onGone(connection: RawConnection): void;
 }
 
-export class RawConnection implements RawExchangeOwner {
+export class RawConnection implements RawExchangeOwner, ReadsOwner {
   readonly socket: Socket;
+  #reads: ClientReads;
   #owner: RawConnectionOwner;
   #origin: { readonly remoteAddress: string; readonly remotePort: number };
   #isEncrypted: boolean;
@@ -52,6 +56,8 @@ export class RawConnection implements RawExchangeOwner {
   #exchange: RawExchange | undefined;
   /** What arrived and was not used yet. */
   #input: Buffer | undefined;
+  /** It stays as it is when its reading is over. */
+  #isLasting = true;
   #isFirst = true;
   #isProcessing = false;
   #isPaused = false;
@@ -59,9 +65,11 @@ export class RawConnection implements RawExchangeOwner {
   /** When the current wait for a head is over, by `performance.now()`. */
   #deadlineAt: number;
 
-  constructor(socket: Socket, owner: RawConnectionOwner) {
-    this.socket = socket;
+  constructor(accepted: Socket, owner: RawConnectionOwner) {
     this.#owner = owner;
+    this.#reads = new ClientReads(accepted, this, owner.highWaterBytes);
+    const { socket } = this.#reads;
+    this.socket = socket;
     // Read once: a socket forgets its peer when it closes.
     this.#origin = {
       remoteAddress: socket.remoteAddress ?? "",
@@ -70,7 +78,6 @@ export class RawConnection implements RawExchangeOwner {
     this.#isEncrypted = "encrypted" in socket;
     this.#reader = new RequestHeadReader(owner.maxHeadBytes);
     this.#deadlineAt = performance.now() + owner.headTimeoutMs;
-    socket.on("data", this.#onData);
     socket.on("end", this.#onEnd);
     socket.on("drain", this.#onDrain);
     socket.on("error", ignoreError);
@@ -93,8 +100,16 @@ export class RawConnection implements RawExchangeOwner {
     return this.#owner.isStopping;
   }
 
+  get expectsMore(): boolean {
+    return this.#exchange?.body.complete === false;
+  }
+
   onFlowChanged(): void {
     this.#process();
+  }
+
+  onBodyKept(): void {
+    if (!this.#isLasting) this.#reads.keep();
   }
 
   closeAfterAnswer(): void {
@@ -103,14 +118,14 @@ export class RawConnection implements RawExchangeOwner {
 
   handOver(): void {
     const { socket } = this;
-    socket.off("data", this.#onData);
+    const early = this.#lastingInput();
+    this.#input = undefined;
+    this.#reads.release();
     socket.off("end", this.#onEnd);
     socket.off("drain", this.#onDrain);
     socket.off("close", this.#onClose);
     socket.on("close", () => this.#owner.onGone(this));
     socket.pause();
-    const early = this.#input;
-    this.#input = undefined;
     if (early !== undefined) socket.unshift(early);
   }
 
@@ -134,11 +149,20 @@ export class RawConnection implements RawExchangeOwner {
     if (this.#exchange === undefined && !this.#reader.isPartial) this.socket.destroy();
   }
 
-  readonly #onData = (bytes: Buffer): void => {
+  onBytes(bytes: Buffer, isLasting: boolean): void {
     if (this.#isClosing && this.#exchange === undefined) return;
+    this.#isLasting = isLasting || this.#input !== undefined;
     this.#input = this.#input === undefined ? bytes : Buffer.concat([this.#input, bytes]);
     this.#process();
-  };
+    this.#lastingInput();
+  }
+
+  /** What is not used yet, in memory that nobody reads into. */
+  #lastingInput(): Buffer | undefined {
+    if (this.#input !== undefined && !this.#isLasting) this.#input = Buffer.from(this.#input);
+    this.#isLasting = true;
+    return this.#input;
+  }
 
   readonly #onEnd = (): void => {
     // A client that ends its side before its answer is complete is gone, as with stock.
@@ -176,9 +200,13 @@ export class RawConnection implements RawExchangeOwner {
     const exchange = this.#exchange;
     if (exchange === undefined) return !this.#isClosing && this.#readHead(input);
     if (!exchange.body.isWanted) return false;
-    this.#use(input, exchange.body.feed(input, 0));
+    this.#feed(exchange.body, this.#reads.canKeep ? input : (this.#lastingInput() ?? input));
     if (exchange.isDone && exchange.body.complete && !this.#isClosing) this.#awaitNext();
     return true;
+  }
+
+  #feed(body: RawRequestBody, bytes: Buffer): void {
+    this.#use(bytes, body.feed(bytes, 0, this.#isLasting));
   }
 
   #readHead(input: Buffer): boolean {
@@ -270,6 +298,7 @@ export class RawConnection implements RawExchangeOwner {
     this.#isClosing = true;
     this.#input = undefined;
     this.#isPaused = false;
+    this.#reads.release();
     lingerAndClose(this.socket);
   }
 }

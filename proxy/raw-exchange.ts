@@ -38,6 +38,7 @@ export interface RawExchangeOwner {
   /** The front wants its connections to end. */
   readonly isStopping: boolean;
   onFlowChanged(): void;
+  onBodyKept(): void;
   /** The answer in progress is the last of this connection. */
   closeAfterAnswer(): void;
   /** The socket is the caller's from now on; bytes that came early are given back to it. */
@@ -71,6 +72,7 @@ export class RawExchange extends ClientExchange {
       framing: read.framing,
       replayBytes: owner.replayBytes,
       onFlowChanged: () => owner.onFlowChanged(),
+      onKept: () => owner.onBodyKept(),
     });
   }
 

@@ -37,9 +37,12 @@ export class RawFront implements Front, RawConnectionOwner {
   readonly headTimeoutMs: number;
   readonly keepAliveMs: number;
   readonly keepAliveLines: string;
+  readonly highWaterBytes = HIGH_WATER_BYTES;
   #maxConnections: number;
   #servers: Server[] = [];
   #connections = new Set<RawConnection>();
+  /** Open connections, those handed over included. */
+  #clients = 0;
   #sweeper: NodeJS.Timeout | undefined;
   #open = 0;
   #isStopping = false;
@@ -71,7 +74,6 @@ export class RawFront implements Front, RawConnectionOwner {
       { noDelay: true, allowHalfOpen: true, highWaterMark: HIGH_WATER_BYTES },
       (socket) => this.accept(socket),
     );
-    if (this.#maxConnections > 0) server.maxConnections = this.#maxConnections;
     this.#servers.push(server);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
@@ -85,8 +87,15 @@ export class RawFront implements Front, RawConnectionOwner {
     return { address, port: chosen };
   }
 
-  accept(socket: Socket): void {
-    this.#connections.add(new RawConnection(socket, this));
+  accept(accepted: Socket): void {
+    // Counted here, since a server forgets connections that another socket takes over.
+    if (this.#maxConnections > 0 && this.#clients >= this.#maxConnections) {
+      return void accepted.destroy();
+    }
+    const connection = new RawConnection(accepted, this);
+    this.#clients += 1;
+    connection.socket.on("close", () => (this.#clients -= 1));
+    this.#connections.add(connection);
     this.#sweeper ??= setInterval(() => this.#sweep(), this.#sweepMs()).unref();
   }
 

@@ -16,6 +16,8 @@ export interface RawBodyOptions {
   readonly replayBytes: number;
   /** Somebody takes the body now, or nobody does any more: the connection looks what it may read. */
   onFlowChanged(): void;
+  /** Bytes that were just fed are still being written. */
+  onKept(): void;
 }
 
 export class RawRequestBody implements BodySource {
@@ -31,6 +33,8 @@ export class RawRequestBody implements BodySource {
   #heldBytes = 0;
   #isHolding = true;
   #isEnded: boolean;
+  /** What is fed now stays as it is. */
+  #isLasting = true;
 
   constructor(options: RawBodyOptions) {
     const { framing } = options;
@@ -68,6 +72,10 @@ export class RawRequestBody implements BodySource {
     if (this.#sink !== undefined) this.#take(this.#sink);
   }
 
+  keep(): void {
+    this.#options.onKept();
+  }
+
   stop(): void {
     if (this.#sink === undefined) return;
     this.#sink = undefined;
@@ -85,8 +93,12 @@ export class RawRequestBody implements BodySource {
     if (!this.#isEnded) this.#take(NOBODY);
   }
 
-  /** Takes what belongs to the body from `at` on; returns where it stopped. May throw. */
-  feed(bytes: Buffer, at: number): number {
+  /**
+   * Takes what belongs to the body from `at` on; returns where it stopped. May throw. Bytes that do
+   * not last are copied where they are held.
+   */
+  feed(bytes: Buffer, at: number, isLasting: boolean): number {
+    this.#isLasting = isLasting;
     return this.framing.kind === "chunked"
       ? this.#feedChunked(bytes, at)
       : this.#feedLength(bytes, at);
@@ -130,7 +142,7 @@ export class RawRequestBody implements BodySource {
     if (!this.#isHolding) return;
     this.#heldBytes += bytes.length;
     if (this.#heldBytes > this.#options.replayBytes) this.forget();
-    else this.#held.push(bytes);
+    else this.#held.push(this.#isLasting ? bytes : Buffer.from(bytes));
   }
 }
 

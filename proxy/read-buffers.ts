@@ -1,5 +1,5 @@
 /**
- * Buffers that upstream sockets read into. One buffer per socket is used over and over, because a
+ * Buffers that sockets read into. One buffer per socket is used over and over, because a
  * new 64 KiB buffer per read is what bulk downloads cost most in Node. A socket that fills its
  * buffer gets a larger one, and gives it back when its answer is complete.
  */
@@ -47,6 +47,11 @@ export class ReadBuffer {
 
   returned(): void {
     this.#isLent = false;
+  }
+
+  /** The buffer is left to whoever writes from it, without waiting for them. */
+  giveAway(): void {
+    this.#replace(Buffer.allocUnsafeSlow(SMALL_BYTES), false);
   }
 
   /** The answer is complete: a larger buffer goes to the next who needs one. */

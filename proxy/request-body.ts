@@ -54,6 +54,10 @@ export class RequestBody implements BodySource {
     if (this.#sink !== undefined) this.#source.resume();
   }
 
+  keep(): void {
+    // Node reads each piece into a buffer of its own.
+  }
+
   stop(): void {
     if (this.#sink === undefined) return;
     this.#sink = undefined;

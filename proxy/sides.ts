@@ -17,8 +17,12 @@ export const NO_BODY: BodyFraming = { kind: "none" };
 export const CHUNKED: BodyFraming = { kind: "chunked" };
 export const UNTIL_CLOSE: BodyFraming = { kind: "until-close" };
 
-/** Takes the request body; `false` from `chunk` asks the source to stop until `resume`. */
+/** Takes the request body. */
 export interface BodySink {
+  /**
+   * The bytes are valid until the return, or until their last use where the source is told to
+   * `keep` them before it. `false` asks the source to stop until `resume`.
+   */
   chunk(bytes: Buffer): boolean;
   /** The body is complete. */
   end(trailers: readonly string[]): void;
@@ -34,6 +38,8 @@ export interface BodySource {
   /** Gives what is held, then what comes. */
   start(sink: BodySink): void;
   resume(): void;
+  /** The bytes that a sink was just given are still being written. */
+  keep(): void;
   /** No sink any more; the source holds still. */
   stop(): void;
   /** No later attempt will come: nothing more is held. */
@@ -115,6 +121,8 @@ export interface UpstreamListener {
 export interface UpstreamStream extends BodySink {
   /** A connection that had served another request before. */
   readonly reused: boolean;
+  /** Bytes of the body are not written yet. */
+  readonly isWriting: boolean;
   /** Sends the head, at once or as soon as the connection stands. Called once per stream. */
   start(request: UpstreamRequest, listener: UpstreamListener): void;
   /** The answer may be read again after `onUpstreamChunk` returned `false`. */

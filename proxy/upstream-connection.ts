@@ -67,6 +67,10 @@ export class UpstreamConnection implements UpstreamStream {
     return this.#served > 1;
   }
 
+  get isWriting(): boolean {
+    return this.#socket.socket.writableLength > 0;
+  }
+
   /** `Keep-Alive: timeout=` of the last answer in ms, -1 for none. */
   get idleHintMs(): number {
     return this.#parser.idleHintMs;

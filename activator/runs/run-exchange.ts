@@ -208,6 +208,10 @@ class RunBody implements BodySource {
     // Given at once, as a whole.
   }
 
+  keep(): void {
+    // Nobody reads into these bytes.
+  }
+
   stop(): void {
     // Nothing flows.
   }
