@@ -8,6 +8,7 @@ import type { RedisOptions } from "ioredis";
 import type { Random } from "../common/random.ts";
 import { parseStoreUrl } from "./address.ts";
 import type { StoreAddress } from "./address.ts";
+import { PlainConnector } from "./plain-connector.ts";
 import { QuietSentinels } from "./quiet-sentinels.ts";
 import { turnConnector } from "./turn-connector.ts";
 
@@ -155,7 +156,7 @@ function single(
   settings: ConnectionOptions,
   options: ClientOptions,
 ): Redis {
-  if (address.kind === "single") return new Redis(address.url, settings);
+  if (address.kind === "single") return new Redis(address.url, readingPlainly(address, settings));
   return new Redis({
     ...settings,
     ...access(address),
@@ -171,6 +172,14 @@ function single(
     sentinelReconnectStrategy: (times) => retryDelayMs(times, options.random),
     updateSentinels: true,
   });
+}
+
+/** Replies are read cheaply where they come over plain TCP. */
+function readingPlainly(
+  { url }: Extract<StoreAddress, { kind: "single" }>,
+  settings: ConnectionOptions,
+): ConnectionOptions {
+  return url.startsWith("rediss:") ? settings : { ...settings, Connector: PlainConnector };
 }
 
 function clusterOf(
@@ -190,6 +199,7 @@ function clusterOf(
     redisOptions: {
       ...withoutRetries(connectionOptions(options, "commands")),
       ...access(address),
+      ...(address.tls ? {} : { Connector: PlainConnector }),
       commandTimeout: options.timeoutMs,
       socketTimeout: options.timeoutMs + SILENCE_MS,
       autoResendUnfulfilledCommands: false,
