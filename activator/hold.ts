@@ -4,6 +4,7 @@
  * as the fallback for a lost one. Nothing polls for slots.
  */
 import type { Assignment } from "../common/contracts/channels.ts";
+import { LateTimer, LateTimers } from "../proxy/late-timers.ts";
 import type { AcquireResult, AskResult, Lease } from "../store/types.ts";
 import { askForSlot } from "./ask-for-slot.ts";
 import type { HoldOptions } from "./ask-for-slot.ts";
@@ -24,6 +25,7 @@ const MAX_RETRY_MS = 500;
 
 export class Hold {
   readonly #options: HoldOptions;
+  readonly #limits = new LateTimers();
 
   constructor(options: HoldOptions) {
     this.#options = options;
@@ -239,8 +241,8 @@ export class Hold {
     const now = this.#options.clock.now();
     const leftMs =
       config === null ? UNCONFIGURED_WAIT_MS : Math.max(0, ticket.clock.remainingMs(config, now));
-    clearTimeout(ticket.timer);
-    ticket.timer = setTimeout(() => this.#limitReached(ticket), leftMs);
+    ticket.timer ??= new LateTimer(() => this.#limitReached(ticket));
+    this.#limits.set(ticket.timer, leftMs);
   }
 
   #limitReached(ticket: Ticket): void {
@@ -347,7 +349,7 @@ export class Hold {
   }
 
   #forget(ticket: Ticket): void {
-    clearTimeout(ticket.timer);
+    if (ticket.timer !== undefined) this.#limits.clear(ticket.timer);
     clearTimeout(ticket.retryTimer);
     clearTimeout(ticket.rejectTimer);
     ticket.clock.stop(this.#options.clock.now());

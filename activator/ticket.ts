@@ -10,6 +10,7 @@
  * A reply that comes late to an abandoned ticket is given back to the store.
  */
 import type { ActivationFailure, RevisionConfig } from "../common/contracts/routing.ts";
+import type { LateTimer } from "../proxy/late-timers.ts";
 import type { CallDetails, Lease } from "../store/types.ts";
 import type { WaitClock } from "./core/deadlines.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
@@ -90,7 +91,7 @@ export class Ticket {
   /** Server time in us of the arrival; kept over reroutes, so that the place in the queue is. */
   arrivedAt: number;
   /** Fires at the limit of the present phase. */
-  timer: NodeJS.Timeout | undefined;
+  timer: LateTimer | undefined;
   /** Fires when a failed call is to be repeated. */
   retryTimer: NodeJS.Timeout | undefined;
   /** Its caller may use the service. */

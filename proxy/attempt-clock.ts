@@ -4,6 +4,7 @@
  * the event loop timers ring before sockets are read, so a limit fires only when one round of
  * reading has not brought what it waits for.
  */
+import { LateTimer, type LateTimers } from "./late-timers.ts";
 import type { AttemptLimits } from "./types.ts";
 
 export type LimitName = "connect" | "start" | "idle" | "total";
@@ -17,12 +18,15 @@ export class AttemptClock {
   #startedAt = performance.now();
   #activeAt = this.#startedAt;
   #phase: Phase = "connecting";
-  #timer: NodeJS.Timeout | undefined;
+  #timers: LateTimers;
+  /** Made for the first limit that is on. */
+  #timer: LateTimer | undefined;
   /** Waits for one round of reading before a limit fires. */
   #lastLook: NodeJS.Immediate | undefined;
 
-  constructor(limits: AttemptLimits, onLimit: (limit: LimitName) => void) {
+  constructor(limits: AttemptLimits, timers: LateTimers, onLimit: (limit: LimitName) => void) {
     this.#limits = limits;
+    this.#timers = timers;
     this.#onLimit = onLimit;
     this.#arm(this.#startedAt);
   }
@@ -45,16 +49,17 @@ export class AttemptClock {
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
+    if (this.#timer !== undefined) this.#timers.clear(this.#timer);
     clearImmediate(this.#lastLook);
   }
 
   #arm(now: number): void {
-    clearTimeout(this.#timer);
     let endsAt = Number.POSITIVE_INFINITY;
     for (const name of this.#running()) endsAt = Math.min(endsAt, this.#endOf(name));
-    if (endsAt === Number.POSITIVE_INFINITY) return;
-    this.#timer = setTimeout(this.#onRing, delayMs(endsAt - now));
+    if (endsAt < Number.POSITIVE_INFINITY) {
+      this.#timer ??= new LateTimer(this.#onRing);
+      this.#timers.set(this.#timer, Math.max(1, Math.ceil(endsAt - now)));
+    } else if (this.#timer !== undefined) this.#timers.clear(this.#timer);
   }
 
   readonly #onRing = (): void => {
@@ -83,11 +88,6 @@ export class AttemptClock {
     if (limitMs <= 0) return Number.POSITIVE_INFINITY;
     return (name === "idle" ? this.#activeAt : this.#startedAt) + limitMs;
   }
-}
-
-/** Whole ms for a timer, which rings at once when asked for more than 31 bits. */
-function delayMs(leftMs: number): number {
-  return Math.min(Math.max(1, Math.ceil(leftMs)), 2_147_483_647);
 }
 
 const LIMIT_FIELDS = {

@@ -4,6 +4,7 @@
  */
 import { AttemptClock, type LimitName } from "./attempt-clock.ts";
 import { hasHeader, safeTrailers } from "./headers.ts";
+import { LateTimers } from "./late-timers.ts";
 import { hopHeaders } from "./request-writer.ts";
 import { CHUNKED, NO_BODY } from "./sides.ts";
 import type {
@@ -23,6 +24,9 @@ import { CLOSE_LIMIT, CLOSE_POD_LOST } from "./websocket-close.ts";
 
 /** How long a forwarded `Expect` may hold the body back when upstream never answers it (as stock). */
 const CONTINUE_WAIT_MS = 1_000;
+
+/** Of all attempts. */
+const LIMITS = new LateTimers();
 
 /** How often an attempt goes to a new connection because the peer refused its stream unread. */
 const MAX_RESTARTS = 2;
@@ -57,7 +61,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
   constructor(attempt: Attempt, context: ForwardContext) {
     this.#attempt = attempt;
     this.#client = context.client;
-    this.#clock = new AttemptClock(attempt.limits, (limit) => this.#onLimit(limit));
+    this.#clock = new AttemptClock(attempt.limits, LIMITS, (limit) => this.#onLimit(limit));
     this.#context = context;
   }
 

@@ -1,13 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AttemptClock } from "../../../proxy/attempt-clock.ts";
+import { LateTimers } from "../../../proxy/late-timers.ts";
 import type { AttemptLimits } from "../../../proxy/types.ts";
 
 const OFF: AttemptLimits = { connectMs: 0, startMs: 0, idleMs: 0, totalMs: 0 };
 let rung: string[];
+let timers: LateTimers;
 
 beforeEach(() => {
   vi.useFakeTimers();
   rung = [];
+  timers = new LateTimers();
 });
 
 afterEach(() => {
@@ -15,7 +18,7 @@ afterEach(() => {
 });
 
 function clockWith(limits: Partial<AttemptLimits>): AttemptClock {
-  return new AttemptClock({ ...OFF, ...limits }, (limit) => rung.push(limit));
+  return new AttemptClock({ ...OFF, ...limits }, timers, (limit) => rung.push(limit));
 }
 
 describe("the clock of an attempt", () => {
