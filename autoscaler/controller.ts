@@ -224,7 +224,11 @@ class Controller implements Autoscaler {
       const memory = this.#memories.get(key);
       const cards = Object.values(this.learner.knowledgeOf(key)?.cards ?? {});
       const errors = cards.map(({ error }) => error);
-      if (memory !== undefined && errors.length > 0) memory.estimateError = Math.max(...errors);
+      if (memory === undefined || errors.length === 0) continue;
+      memory.estimateError = Math.max(...errors);
+      memory.stagesOff = new Set(
+        cards.flatMap(({ stagesOff = {} }) => Object.keys(stagesOff)),
+      ).size;
     }
   }
 

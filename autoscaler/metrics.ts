@@ -42,6 +42,11 @@ export const REVISION_GAUGES: readonly GaugeRow[] = [
     "Error of the expected times of calls, worst card",
     (it) => it.estimateError,
   ),
+  gauge(
+    "stages_off",
+    "Stages whose expected times have been off for long, on any card",
+    (it) => it.stagesOff,
+  ),
   gauge("panicking", "1 while the stock algorithm is in panic", (it) => panicking(it)),
   gauge("active", "Condition Active: 1 True, 0 False, -1 Unknown", (it) => active(it.conditions)),
   gauge("start_failed", "1 while starts are given up", (it) => (it.failure === null ? 0 : 1)),

@@ -56,6 +56,8 @@ export interface RevisionMemory {
   tunedAlpha: number | undefined;
   /** Mean relative error of estimates on the worst card; null before any call. */
   estimateError: number | null;
+  /** Stages whose estimates have been off for long, on any card. */
+  stagesOff: number | null;
   clockSkewMs: number;
   podTime: PodTime;
   reconciledAtMs: number;
@@ -99,6 +101,7 @@ export async function loadMemory(store: RoutingStore, key: RevisionKey): Promise
     lastFailureAtMs: 0,
     tunedAlpha: undefined,
     estimateError: null,
+    stagesOff: null,
     clockSkewMs: 0,
     podTime: NO_POD_TIME,
     reconciledAtMs: Number.NEGATIVE_INFINITY,

@@ -23,6 +23,7 @@ export interface RevisionScaling {
   /** Weight of speed in force, and the error of estimates on the worst card; null: not ranked. */
   readonly alpha: number | null;
   readonly estimateError: number | null;
+  readonly stagesOff: number | null;
   readonly failure: ActivationFailure | null;
   readonly conditions: readonly Condition[];
   readonly explanation: Explanation | null;
@@ -73,6 +74,7 @@ function revisionView(memory: RevisionMemory): RevisionScaling {
     activators: activatorsOf(memory),
     alpha: memory.config?.policy === "speed-aware" ? (memory.config.alpha ?? INITIAL_ALPHA) : null,
     estimateError: memory.estimateError,
+    stagesOff: memory.stagesOff,
     failure: memory.state.failure,
     conditions: memory.state.conditions,
     explanation: memory.decision?.explanation ?? null,

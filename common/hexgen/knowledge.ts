@@ -16,6 +16,8 @@ export interface LearntCard {
   readonly routesUs: Readonly<Record<string, number>>;
   /** Share of the prompt prefixes' tokens in the last calls that the engine still had. */
   readonly cachedShare: number;
+  /** Stages whose predictions have been off for long, and by how much; absent when there is none. */
+  readonly stagesOff?: Readonly<Record<string, number>>;
 }
 
 export interface AlphaChoice {

@@ -47,6 +47,7 @@ export class CardLearner {
     const stages = [...this.#errors.keys()];
     const errors = stages.map((stage) => this.#fit?.stageError(stage).relativeError ?? 0);
     const error = errors.reduce((sum, value) => sum + value, 0) / Math.max(errors.length, 1);
+    const off = [...this.errors()].filter(([, { alert }]) => alert);
     return {
       profile: rounded(this.#fit?.profile() ?? this.#prior),
       calls: this.#calls,
@@ -55,6 +56,13 @@ export class CardLearner {
         [...this.#routesUs].map(([route, us]) => [route, Math.round(us)]),
       ),
       cachedShare: Number(this.#cachedShare.toFixed(4)),
+      ...(off.length === 0
+        ? {}
+        : {
+            stagesOff: Object.fromEntries(
+              off.map(([stage, { relativeError }]) => [stage, Number(relativeError.toFixed(4))]),
+            ),
+          }),
     };
   }
 
@@ -84,7 +92,8 @@ export class CardLearner {
 
   #observeTokens(fit: ProfileFit, sample: CallSample): void {
     const { uncachedTokens, outputTokens } = { ...sizeOf(sample), ...uncachedOf(sample) };
-    const stage = this.#errors.size < MOST_ROUTES ? sample.stage : "";
+    const hasPlace = this.#errors.has(sample.stage) || this.#errors.size < MOST_ROUTES;
+    const stage = hasPlace ? sample.stage : "";
     this.#errors.set(stage, 0);
     const { meanBatch, totalMs } = sample;
     fit.observe({ stage, uncachedTokens, outputTokens, meanBatch, tookUs: totalMs * US_PER_MS });

@@ -49,7 +49,7 @@ export function learnt(revisions, nowAt) {
 
 /** @param {import("../types.ts").RevisionView} revision */
 function cardRows({ name, learnt: found }) {
-  return Object.entries(found?.cards ?? {}).map(([card, { profile, calls, error }]) =>
+  return Object.entries(found?.cards ?? {}).map(([card, { profile, calls, error, stagesOff }]) =>
     h(
       "tr",
       { "data-key": `${name}/${card}` },
@@ -58,9 +58,19 @@ function cardRows({ name, learnt: found }) {
       cell("Reads", `${Math.round(profile.prefillTokensPerS)} tokens/s`),
       cell("Writes", `${(profile.tokenUs / 1_000).toFixed(2)} ms/token`),
       cell("Calls", String(calls)),
-      cell("Off by", `${Math.round(error * 100)} %`),
+      cell("Off by", errorWords({ error, stagesOff })),
     ),
   );
+}
+
+/**
+ * Mean error of a card, and the stages that have been off for long.
+ * @param {{ error: number, stagesOff?: Readonly<Record<string, number>> | undefined }} card
+ */
+export function errorWords({ error, stagesOff = {} }) {
+  const percent = (/** @type {number} */ part) => `${Math.round(part * 100)} %`;
+  const off = Object.entries(stagesOff).map(([stage, by]) => `${stage || "others"} ${percent(by)}`);
+  return [percent(error), ...off].join(", ");
 }
 
 /** @param {string} label @param {string} text */

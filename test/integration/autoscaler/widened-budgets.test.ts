@@ -64,7 +64,8 @@ it("widens the expected time of the stage that is off, not of the others", async
   await knowledge.appendCalls(REVISION, entries);
   const logger = createLogger({ name: "test", level: "silent" });
   const parts = { knowledge, tune: tuneInThread, clock: systemClock, logger };
-  await new Learner(parts, () => undefined).tick([revision]);
+  const learner = new Learner(parts, () => undefined);
+  await learner.tick([revision]);
   const known = parseClassKnowledge(await knowledge.readClass("default", "text2sql"));
   const expectedUs = (stage: string): number =>
     (known?.stages[stage] as StageKnowledge | undefined)?.expectedUs ?? 0;
@@ -72,4 +73,8 @@ it("widens the expected time of the stage that is off, not of the others", async
   expect(expectedUs("steady")).toBeGreaterThan(0);
   expect(expectedUs("wild") / expectedUs("steady")).toBeGreaterThan(1.3);
   expect(expectedUs("wild") / expectedUs("steady")).toBeLessThanOrEqual(2);
+  // And it is named, for the dashboard and the alert.
+  const [card] = Object.values(learner.knowledgeOf(REVISION)?.cards ?? {});
+  expect(Object.keys(card?.stagesOff ?? {})).toEqual(["wild"]);
+  expect(card?.stagesOff?.["wild"]).toBeGreaterThan(0.3);
 });

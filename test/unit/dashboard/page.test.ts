@@ -39,6 +39,7 @@ interface Format {
 }
 interface LearntPanel {
   alphaWords(revision: { name: string; learnt: RevisionKnowledge }, nowAt: number): string;
+  errorWords(card: { error: number; stagesOff?: Readonly<Record<string, number>> }): string;
 }
 
 let phases: Phases;
@@ -193,6 +194,14 @@ describe("what was learnt", () => {
     const tuned = { ...chosen, alpha: 0.1, previous: 0.3, reason: "prediction-missed" };
     expect(await words(tuned)).toContain(
       "alpha 0.1, version 3, 2 min ago (latency was not as foreseen, 60",
+    );
+  });
+
+  it("names the stages of a card that are off for long", async () => {
+    const panel = await loadPageModule<LearntPanel>("panels/learnt.js");
+    expect(panel.errorWords({ error: 0.118 })).toBe("12 %");
+    expect(panel.errorWords({ error: 0.2, stagesOff: { revise: 0.453, "": 0.31 } })).toBe(
+      "20 %, revise 45 %, others 31 %",
     );
   });
 

@@ -61,6 +61,22 @@ describe("the speed of a card", () => {
     expect(learner.learnt().profile).toEqual(knownCard("L40")?.profile);
   });
 
+  it("is judged by a stage that is known, however many names callers bring", () => {
+    const learner = new CardLearner("A100");
+    for (let seed = 1; seed <= 200; seed += 1) {
+      const stage = seed <= 20 ? "revise" : `name-${seed}`;
+      learner.observe({ ...sampleOn(3_028, 21_210, seed), stage });
+    }
+    const errorOf = (): number => learner.errors().get("revise")?.relativeError ?? Number.NaN;
+    const before = errorOf();
+    for (let seed = 1; seed <= 5; seed += 1) {
+      const sample = sampleOn(3_028, 21_210, seed);
+      learner.observe({ ...sample, totalMs: 10 * sample.totalMs });
+    }
+    expect(errorOf()).toBeGreaterThan(before + 0.1);
+    expect(learner.errors().size).toBeLessThanOrEqual(65);
+  });
+
   it("is a time per route for calls without tokens", () => {
     const learner = new CardLearner("a");
     const plain = { ...SAMPLE, promptTokens: -1, outputTokens: -1, stage: "POST /ocr" };
