@@ -124,3 +124,24 @@ it("sends a call elsewhere that only waited in a pod that was lost, and fails th
   expect((await second).status).toBe(200);
   expect([lost.engine.started, next.engine.started]).toEqual([["first"], ["second"]]);
 });
+
+it("takes back what waits in a pod that drains, and lets end there what runs", async () => {
+  const leaving = await startPod();
+  const first = post("first");
+  await eventually(() => leaving.engine.started.length === 1, LONG);
+  const second = post("second");
+  await waiting(leaving, 1);
+  leaving.sidecar.child.kill("SIGTERM");
+  await eventually(async () => {
+    const targets = await bench.store.readTargets(REVISION);
+    return targets.find(({ uid }) => uid === leaving.sidecar.uid)?.state === "draining";
+  }, LONG);
+  const next = await startPod();
+  await eventually(() => next.engine.started.includes("second"), LONG);
+  next.engine.finish("second");
+  expect((await second).status).toBe(200);
+  leaving.engine.finish("first");
+  expect((await first).status).toBe(200);
+  expect([leaving.engine.started, next.engine.started]).toEqual([["first"], ["second"]]);
+  await eventually(async () => (await bench.busy()) === 0, LONG);
+});
