@@ -15,6 +15,8 @@ const IDLE_MARGIN_MS = 1_000;
 const MAX_HINTED_MS = 90_000;
 /** How often idle connections that are over their time are closed. */
 const SWEEP_MS = 500;
+/** A sweep that is later than this tells of a process that stood still. */
+const STALL_MS = 1_000;
 
 export interface Upstream {
   /** An idle or a new connection for this request, not started yet. */
@@ -51,6 +53,9 @@ class PooledUpstream implements Upstream, ConnectionOwner {
   #isClosed = false;
   #h2c: H2cUpstream;
   #sweeper: NodeJS.Timeout | undefined;
+  #sweptAt = 0;
+  /** The process stood still: ends of connections may have come that it has yet to read. */
+  #isBehind = false;
   #lastKeyed: { readonly request: Way; readonly key: string } | undefined;
 
   constructor(options: UpstreamOptions) {
@@ -106,7 +111,7 @@ class PooledUpstream implements Upstream, ConnectionOwner {
     this.#idle += 1;
     const oldest = pool !== undefined && pool.length > maxIdlePerHost ? pool[0] : undefined;
     if (oldest !== undefined) this.#drop(oldest);
-    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    if (this.#sweeper === undefined) this.#startSweeping();
   }
 
   onConnectionClosed(connection: UpstreamConnection): void {
@@ -118,6 +123,7 @@ class PooledUpstream implements Upstream, ConnectionOwner {
     const pool = this.#pools.get(key);
     if (pool === undefined) return undefined;
     const now = performance.now();
+    if (this.#isBehind || this.#stoodStill(now)) return undefined;
     for (let candidate = pool.at(-1); candidate !== undefined; candidate = pool.at(-1)) {
       this.#remove(candidate);
       if (candidate.isUsable && candidate.idleUntil > now) return candidate;
@@ -143,8 +149,24 @@ class PooledUpstream implements Upstream, ConnectionOwner {
     this.#sweeper = undefined;
   }
 
+  #startSweeping(): void {
+    this.#sweptAt = performance.now();
+    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
+  }
+
+  /** True until the loop has read all that came meanwhile, which it does before immediates. */
+  #stoodStill(now: number): boolean {
+    if (now - this.#sweptAt <= SWEEP_MS + STALL_MS) return false;
+    this.#isBehind = true;
+    this.#sweptAt = now;
+    setImmediate(() => (this.#isBehind = false));
+    return true;
+  }
+
   #sweep(): void {
     const now = performance.now();
+    this.#stoodStill(now);
+    this.#sweptAt = now;
     for (const pool of this.#pools.values()) {
       for (const connection of pool.filter(({ idleUntil }) => idleUntil <= now)) {
         this.#drop(connection);

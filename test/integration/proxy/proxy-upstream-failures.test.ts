@@ -2,8 +2,9 @@
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { connect as dialTls } from "node:tls";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { startFrozenServer } from "../../fixtures/servers/frozen-server.ts";
+import { startHastyServer } from "../../fixtures/servers/hasty-server.ts";
 import {
   answering,
   type RawConnection,
@@ -102,6 +103,27 @@ describe("an upstream that cannot be reached", () => {
     const client = new RawClient(rig.port).send(GET);
     await client.has("ok");
     expect(rig.ends).toMatchObject([{ kind: "done", status: 200 }]);
+    client.socket.destroy();
+  });
+
+  // A POST that went out on it could not be sent again: nobody knows whether it ran.
+  it("gets a new connection when the old one may have ended while our process stood still", async () => {
+    const hasty = await startHastyServer();
+    onTestFinished(() => hasty.stop());
+    rig = await startRig({
+      onExchange: (exchange, made) => {
+        const isSecond = made.exchanges.length === 2;
+        for (const endsAt = performance.now() + 2_000; isSecond && performance.now() < endsAt;);
+        exchange.forward(made.attemptTo(hasty.port, exchange));
+      },
+    });
+    const made = rig;
+    const client = new RawClient(rig.port).send(GET);
+    await eventually(() => made.upstream.idle === 1);
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi");
+    await eventually(() => made.ends.length === 2);
+    expect(rig.ends).toMatchObject([{ kind: "done" }, { kind: "done", status: 200 }]);
+    expect(rig.reused).toEqual([false, false]);
     client.socket.destroy();
   });
 
