@@ -4,7 +4,7 @@
  *
  *   npm run bench:hexgen -- --json bench/results/hexgen.json
  *
- * The live run takes four minutes and sleeps through most of them; on a busy machine it says nothing,
+ * The live run takes three minutes and sleeps through most of them; on a busy machine it says nothing,
  * and `--skip-live` leaves it out.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
