@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { CONTROL_PROTOCOL } from "../../common/contracts/cells.ts";
 import { createCellAuthority } from "../../local/cell-certificates.ts";
 import { call } from "../support/activator-bench.ts";
+import { eventually } from "../support/eventually.ts";
 import { CELLS, pause } from "./world.ts";
 import type { CellsWorld } from "./world.ts";
 
@@ -142,7 +143,10 @@ export const CELL_FAULTS: readonly CellFault[] = [
       const prices = { default: 9 };
       // Where the service may not run, a request that enters is refused, and rightly so.
       world.enterAt("eu", "us");
-      await pause(1_000);
+      await eventually(() => world.ledger.openAt("ap") === 0, {
+        timeoutMs: PATIENT.queueTimeoutMs,
+        what: "nobody waits where the service will not run",
+      });
       for (const cell of CELLS) {
         const { folder, bench } = world.rig.cell(cell);
         const path = join(folder, "us");
@@ -154,7 +158,11 @@ export const CELL_FAULTS: readonly CellFault[] = [
       for (const cell of CELLS) {
         await world.rig.cell(cell).bench.configure({ regions: CELLS.join(","), ...PATIENT });
       }
-      await pause(1_500);
+      const url = world.processes.get("ap")?.dataUrl ?? "";
+      await eventually(async () => (await call(url, "/")).status === 200, {
+        timeoutMs: PATIENT.queueTimeoutMs,
+        what: "the service runs there again",
+      });
       world.enterAt(...CELLS);
     },
     afterMs: 3_000,

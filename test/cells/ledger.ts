@@ -58,6 +58,15 @@ export class Ledger {
     return open;
   }
 
+  /** Of those that entered at a cell, how many have no end yet. */
+  openAt(cell: string): number {
+    let open = 0;
+    for (const { status, entry } of this.#entries.values()) {
+      if (status === -1 && entry === cell) open += 1;
+    }
+    return open;
+  }
+
   /** Requests whose connection ended at a cell that was killed are that cell's loss. */
   counts(since: number): Counts {
     const all = [...this.#entries.values()].filter(
