@@ -58,7 +58,12 @@ function configure(objects: readonly Manifest[]): readonly Manifest[] {
 }
 
 /** Our changes of stock's objects, step by step, as the guides have people write them. */
-const STATES = { stock: [], sidecar: ["sidecar"], pilotlight: ["sidecar", "take-over"] } as const;
+const STATES = {
+  stock: [],
+  sidecar: ["sidecar"],
+  pilotlight: ["sidecar", "take-over"],
+  "default-class": ["sidecar", "take-over", "default-class"],
+} as const;
 export type KnativeState = keyof typeof STATES;
 
 /** A folder for `kubectl apply -k`: stock's own manifests with some of our components over them. */

@@ -65,7 +65,7 @@ export const GATEWAY = {
   namespace: `${PREFIX}-ingress`,
   externalService: "gateway",
   localService: "gateway-local",
-  externalPort: 8080,
+  externalPort: 80,
   localPort: 8081,
   adminPort: 9901,
   /** Where people reach it from this machine, as `http://NAME.NAMESPACE.localhost:PORT`. */

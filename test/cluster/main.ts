@@ -3,7 +3,7 @@
  * side by side in the same rig. Ends with `N passed, N failed`.
  *
  *   npm run test:cluster -- [--json FILE] [--only WORDS] [--full | --ci] [--limit MINUTES]
- *     [--conformance] [--use-running [--no-images]] [--keep]
+ *     [--conformance] [--eventing] [--use-running [--no-images]] [--keep]
  */
 import { parseArgs } from "node:util";
 import { errorText } from "../../common/errors.ts";
@@ -25,12 +25,22 @@ import { closeConnections } from "./rig/client.ts";
 import { NAMESPACE } from "./rig/services.ts";
 import type { System } from "./rig/system.ts";
 import { StepRunner, print } from "./runner.ts";
+import type { Step } from "./steps/step.ts";
 import { admissionSteps } from "./steps/admission.ts";
 import { apiServerSteps } from "./steps/api-server.ts";
 import { fieldReportSteps } from "./steps/field-reports.ts";
 import { outageSteps } from "./steps/outages.ts";
-import { SUITES, prepareConformance, runSuite, worseThan } from "./steps/conformance.ts";
+import {
+  SUITES,
+  logOfSuite,
+  prepareConformance,
+  runSuite,
+  setDefaultClass,
+  worseThan,
+} from "./steps/conformance.ts";
 import type { SuiteResult } from "./steps/conformance.ts";
+import { eventingSteps } from "./steps/eventing.ts";
+import { peopleSteps } from "./steps/people.ts";
 import { stockSteps } from "./steps/stock.ts";
 import { proofSteps, swapSteps, wayBackSteps } from "./steps/swap.ts";
 
@@ -53,6 +63,8 @@ const { values } = parseArgs({
     limit: { type: "string" },
     /** Knative's own conformance suites as well, on both systems: half an hour more. */
     conformance: { type: "boolean", default: false },
+    /** Knative Eventing as well, and a service as the subscriber of a Trigger. `--full` has it too. */
+    eventing: { type: "boolean", default: false },
   },
 });
 
@@ -116,22 +128,27 @@ async function start(): Promise<void> {
 }
 
 async function everything(): Promise<void> {
-  for (const one of stockSteps) await steps.run(one);
+  await take(stockSteps);
   await measure("stock");
   await conform("stock");
   await steps.run({ name: "our images are built from the repository's Dockerfile", run: images });
-  for (const one of [...swapSteps, ...admissionSteps, ...proofSteps]) await steps.run(one);
+  await take([...swapSteps, ...admissionSteps, ...proofSteps]);
   await measure("pilotlight");
   const outages = outageSteps({ awayS: values.full ? 120 : 30 });
-  for (const one of [...fieldReportSteps, ...outages]) await steps.run(one);
+  await take([...peopleSteps, ...fieldReportSteps, ...outages]);
   await conform("pilotlight");
-  for (const one of [...wayBackSteps, ...apiServerSteps]) await steps.run(one);
+  if (values.eventing || values.full) await take(eventingSteps(progress));
+  await take([...wayBackSteps, ...apiServerSteps]);
   // Chosen parts are for looking at; the bars hold for the whole.
   if (values.only !== undefined) return;
   addRows(report, outcomes, { judgesSpeed: !values.ci });
   if (values.ci) return;
   drawRatios(report.report().rows);
   report.plot(PLOT);
+}
+
+async function take(some: readonly Step[]): Promise<void> {
+  for (const one of some) await steps.run(one);
 }
 
 async function images(): Promise<string | void> {
@@ -155,20 +172,31 @@ async function conform(system: System): Promise<void> {
     name: `${system}: the conformance suites are ready`,
     run: () => prepareConformance(progress),
   });
+  const isOurs = system === "pilotlight";
+  if (isOurs) await steps.run(defaultClass("pilotlight"));
   for (const suite of SUITES) {
     await steps.run({
       name: `${system}: conformance ${suite}`,
       run: () => runConformance(system, suite),
     });
   }
+  if (isOurs) await steps.run(defaultClass("stock"));
 }
 
+const defaultClass = (system: System): Step => ({
+  name: `services that name no class are ${system === "stock" ? "stock's again" : "ours"}`,
+  run: () => setDefaultClass(system),
+});
+
 async function runConformance(system: System, suite: (typeof SUITES)[number]): Promise<string> {
-  const results = await runSuite(suite);
+  const results = await runSuite(system, suite);
   conformance[system].push(...results);
   for (const one of results) report.addToTable("conformance", { system, ...one });
   const worse = system === "stock" ? [] : worseThan(conformance.stock, results);
-  if (worse.length > 0) throw new Error(`passed on stock, failed on ours: ${worse.join(", ")}`);
+  if (worse.length > 0) {
+    const why = `its log is ${logOfSuite(system, suite)}`;
+    throw new Error(`passed on stock, not on ours: ${worse.join(", ")}; ${why}`);
+  }
   const failed = results.filter(({ verdict }) => verdict === "fail").map(({ test }) => test);
   const passed = results.filter(({ verdict }) => verdict === "pass").length;
   return `${passed} of ${results.length} passed${failed.length === 0 ? "" : `; failed: ${failed.join(", ")}`}`;

@@ -41,6 +41,9 @@ export interface GoTool {
 const serving = (names: readonly string[]): readonly string[] =>
   names.map((name) => `knative.dev/serving/cmd/${name}`);
 
+const eventing = (names: readonly string[]): readonly string[] =>
+  names.map((name) => `knative.dev/eventing/cmd/${name}`);
+
 /** The servers that the conformance suites deploy. */
 const testImages = [
   "failing",
@@ -80,6 +83,20 @@ export const GO_TOOLS = {
     folder: "support",
     title: "pause container and test server",
     groups: [["./pause", "./workload"]],
+    ldflags: "-s -w",
+  },
+  eventing: {
+    folder: "eventing",
+    title: "Knative Eventing 1.23",
+    groups: [
+      eventing(["controller", "webhook", "mtchannel_broker"]),
+      eventing([
+        "broker/filter",
+        "broker/ingress",
+        "in_memory/channel_controller",
+        "in_memory/channel_dispatcher",
+      ]),
+    ],
     ldflags: "-s -w",
   },
   conformance: {

@@ -4,7 +4,7 @@ import { KNATIVE_NAMESPACE } from "../../../scripts/cluster/knative.ts";
 import { isReady } from "./services.ts";
 import type { Pod } from "./services.ts";
 
-export type Part = "activator" | "autoscaler" | "webhook" | "store";
+export type Part = "activator" | "autoscaler" | "webhook" | "store" | "dashboard";
 
 const METRICS_PORT: Readonly<Partial<Record<Part, number>>> = { activator: 8014, autoscaler: 9090 };
 

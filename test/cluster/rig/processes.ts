@@ -40,19 +40,20 @@ export function sidecarStartedAt(pod: string): number | undefined {
 
 /** Numbers of the requests that reached the test server of these pods, from the containers' logs. */
 export function deliveredTo(service: string): ReadonlySet<string> {
-  const numbers = new Set<string>();
-  for (const { name } of NODES) {
+  return new Set(deliveriesTo(service));
+}
+
+/** The same with each delivery by itself; an event's id is its number. Pods that are gone took theirs along. */
+export function deliveriesTo(service: string): readonly string[] {
+  return NODES.flatMap(({ name }) => {
     const logs = join(DATA, name, "logs");
     const files = readdirSync(logs, { recursive: true, encoding: "utf8" }).filter(
       (file) => file.startsWith(`${NAMESPACE}_${service}-`) && file.endsWith(".log"),
     );
-    for (const file of files) {
-      for (const [, number = ""] of read(join(logs, file)).matchAll(/ got (\S+)$/gm)) {
-        numbers.add(number);
-      }
-    }
-  }
-  return numbers;
+    return files.flatMap((file) =>
+      [...read(join(logs, file)).matchAll(/ got (\S+)$/gm)].map(([, number = ""]) => number),
+    );
+  });
 }
 
 function allProcesses(): readonly number[] {

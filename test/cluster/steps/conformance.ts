@@ -2,7 +2,8 @@
  * Knative's own conformance suites against what is installed now, stock or ours: built from its
  * module, their servers as images of single programs.
  */
-import { existsSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   binFolder,
@@ -12,11 +13,15 @@ import {
 import { GO_TOOLS } from "../../../scripts/cluster/build/pins.ts";
 import { writeProgramArchive } from "../../../scripts/cluster/images/programs.ts";
 import { importArchive } from "../../../scripts/cluster/images/stock.ts";
-import { KNATIVE_NAMESPACE } from "../../../scripts/cluster/knative.ts";
-import { kubectl } from "../../../scripts/cluster/kubectl.ts";
-import { GATEWAY, KUBECONFIG } from "../../../scripts/cluster/layout.ts";
+import { KNATIVE_NAMESPACE, stateFolder } from "../../../scripts/cluster/knative.ts";
+import { getObject, kubectl } from "../../../scripts/cluster/kubectl.ts";
+import { CACHE, GATEWAY, KUBECONFIG } from "../../../scripts/cluster/layout.ts";
 import type { Progress } from "../../../scripts/cluster/progress.ts";
 import { attempt } from "../../../scripts/cluster/run.ts";
+import { waitFor } from "../../../scripts/cluster/waiting.ts";
+import { NAMESPACE, deploy, remove } from "../rig/services.ts";
+import { CLASS } from "../rig/system.ts";
+import type { System } from "../rig/system.ts";
 
 export interface SuiteResult {
   readonly suite: string;
@@ -26,15 +31,15 @@ export interface SuiteResult {
 
 export const SUITES = ["runtime.test", "api.test"] as const;
 
-/** Tests that passed on stock and do not on ours: only those are faults of ours. */
+/** Tests that passed on stock and do not on ours, or have no verdict there: only those are faults of ours. */
 export function worseThan(
   stock: readonly SuiteResult[],
   ours: readonly SuiteResult[],
 ): readonly string[] {
-  const passed = new Set(stock.filter(({ verdict }) => verdict === "pass").map(({ test }) => test));
-  return ours
-    .filter(({ test, verdict }) => verdict === "fail" && passed.has(test))
-    .map(({ test }) => test);
+  const passed = (results: readonly SuiteResult[]): readonly string[] =>
+    results.filter(({ verdict }) => verdict === "pass").map(({ test }) => test);
+  const there = new Set(passed(ours));
+  return passed(stock).filter((test) => !there.has(test));
 }
 
 const TOOL = GO_TOOLS.conformance;
@@ -59,8 +64,41 @@ export async function prepareConformance(progress: Progress): Promise<void> {
   }
 }
 
+/** What each suite said, for who wants to know why a test failed. */
+export const logOfSuite = (system: System, suite: string): string =>
+  join(CACHE, `conformance-${system}-${suite}.log`);
+
+/** Services that name no class become ours, or stock's again. */
+export async function setDefaultClass(system: System): Promise<void> {
+  const state = system === "stock" ? "pilotlight" : "default-class";
+  await kubectl("apply", "--server-side", "--force-conflicts", "-k", stateFolder(state));
+  await waitFor(
+    `${CLASS[system]} as the class of services that name none`,
+    async () => {
+      const name = `unnamed-${randomBytes(3).toString("hex")}`;
+      await deploy({ name });
+      const found = await classOf(`${name}-00001`);
+      await remove(name);
+      if (found === CLASS[system]) return true;
+      throw new Error(`the class is ${found}`);
+    },
+    { timeoutMs: 60_000, everyMs: 1_000 },
+  );
+}
+
+async function classOf(revision: string): Promise<string> {
+  interface Scaler {
+    readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  }
+  const scaler = await getObject<Scaler>("podautoscaler", revision, "-n", NAMESPACE);
+  return scaler?.metadata.annotations?.["autoscaling.knative.dev/class"] ?? "none";
+}
+
 /** Runs one suite, three of its tests at a time, and returns the verdict of each test of the top level. */
-export async function runSuite(suite: keyof typeof TOOL.suites): Promise<readonly SuiteResult[]> {
+export async function runSuite(
+  system: System,
+  suite: keyof typeof TOOL.suites,
+): Promise<readonly SuiteResult[]> {
   const args = [
     "-test.v",
     "-test.parallel=3",
@@ -75,7 +113,7 @@ export async function runSuite(suite: keyof typeof TOOL.suites): Promise<readonl
     GATEWAY.ingressClass,
     "-disable-logstream",
   ];
-  const { stdout } = await attempt(join(binFolder(TOOL), suite), args, {
+  const { stdout, stderr } = await attempt(join(binFolder(TOOL), suite), args, {
     timeoutMs: LIMIT_MS + 60_000,
     env: {
       GATEWAY_OVERRIDE: GATEWAY.externalService,
@@ -83,6 +121,7 @@ export async function runSuite(suite: keyof typeof TOOL.suites): Promise<readonl
       SYSTEM_NAMESPACE: KNATIVE_NAMESPACE,
     },
   });
+  writeFileSync(logOfSuite(system, suite), stdout + stderr);
   const results = [...stdout.matchAll(/^--- (PASS|FAIL|SKIP): (\S+)/gm)];
   if (results.length === 0) throw new Error(`${suite} ran no test: ${stdout.slice(-500)}`);
   return results.map(([, verdict = "", test = ""]) => ({

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -57,7 +59,8 @@ func millis(at time.Time) string {
 // work answers after ?ms=N milliseconds; ?chunks=N sends that many lines in between.
 func (s *server) work(w http.ResponseWriter, r *http.Request) {
 	receivedAt := time.Now()
-	inFlight, times := s.enter(r.Header.Get("X-Request-Number"))
+	event := r.Header.Get("Ce-Id")
+	inFlight, times := s.enter(cmp.Or(r.Header.Get("X-Request-Number"), event))
 	defer s.leave()
 	header := w.Header()
 	header.Set("X-Pod", s.pod)
@@ -79,9 +82,29 @@ func (s *server) work(w http.ResponseWriter, r *http.Request) {
 			_ = http.NewResponseController(w).Flush()
 		}
 	}
+	if event != "" {
+		s.answerEvent(w, event, r.Header.Get("Ce-Type"))
+		return
+	}
 	if chunks == 0 {
 		fmt.Fprintf(w, "%s %s\n", s.version, s.pod)
 	}
+}
+
+// answerEvent replies to a CloudEvent with one of its own, and to such a reply with nothing.
+func (s *server) answerEvent(w http.ResponseWriter, id, kind string) {
+	const answer = ".answer"
+	if strings.HasSuffix(kind, answer) {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	header := w.Header()
+	header.Set("Ce-Specversion", "1.0")
+	header.Set("Ce-Id", "answer-to-"+id)
+	header.Set("Ce-Type", kind+answer)
+	header.Set("Ce-Source", "/workload")
+	header.Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]string{"pod": s.pod})
 }
 
 func wait(ctx context.Context, length time.Duration) bool {
