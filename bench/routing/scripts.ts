@@ -48,7 +48,7 @@ export async function measureScripts(bench: RoutingBench): Promise<void> {
   const rounds = new Map<string, Rounds>();
   await bench.server.admin.function("LOAD", "REPLACE", EMPTY);
   await bench.server.admin.config("SET", "latency-tracking-info-percentiles", "50 99 100");
-  for (let round = 0; round < (bench.quick ? 3 : 15); round += 1) {
+  for (let round = 0; round < (bench.quick ? 3 : 31); round += 1) {
     for (const targets of SIZES) {
       for (const policy of POLICIES) {
         await configure(bench, revisionOf(targets), policy);
