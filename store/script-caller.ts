@@ -2,6 +2,7 @@
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import { Reply } from "./bindings/binding.ts";
 import type { Binding, EncodeContext } from "./bindings/binding.ts";
+import { CallClock } from "./call-clock.ts";
 import type { StoreClient } from "./client.ts";
 import type { Keys } from "./keys.ts";
 import type { ScriptLibrary } from "./load-scripts.ts";
@@ -34,6 +35,7 @@ export function createScriptCaller(parts: CallerParts): ScriptCaller {
   const { client, keys, library, testTime, options } = parts;
   const patience = new Patience(client, library, options);
   const heads = new ScriptHeads(keys, library);
+  const clock = new CallClock();
   const context = (): EncodeContext => ({
     keys,
     now: testTime === undefined ? "0" : String(testTime()),
@@ -43,7 +45,7 @@ export function createScriptCaller(parts: CallerParts): ScriptCaller {
       const head = heads.of(binding, revision);
       const args = binding.encode(request, context());
       const raw = await patience.send(() => {
-        const command = new ScriptCommand(head, args);
+        const command = new ScriptCommand(head, args, clock);
         client.sendCommand(command);
         return command.promise;
       });

@@ -4,6 +4,7 @@
  */
 import { Command } from "ioredis";
 import type { RevisionKey } from "../common/contracts/routing.ts";
+import type { CallClock } from "./call-clock.ts";
 import type { KeyName, Keys } from "./keys.ts";
 import type { ScriptLibrary } from "./load-scripts.ts";
 
@@ -70,11 +71,21 @@ export class ScriptHeads {
 export class ScriptCommand extends Command {
   readonly #head: ScriptHead;
   readonly #rest: readonly string[];
+  readonly #clock: CallClock;
+  #isTimed = false;
 
-  constructor(head: ScriptHead, rest: readonly string[]) {
+  constructor(head: ScriptHead, rest: readonly string[], clock: CallClock) {
     super("fcall", [], { replyEncoding: "utf8" });
     this.#head = head;
     this.#rest = rest;
+    this.#clock = clock;
+  }
+
+  /** Called by the client each time it sends the call; the first time counts. */
+  override setTimeout(limitMs: number): void {
+    if (this.#isTimed) return;
+    this.#isTimed = true;
+    this.#clock.begin(this, limitMs);
   }
 
   override toWritable(): string {
