@@ -66,8 +66,17 @@ export class Lookout {
     const { entry, lease, sender } = of;
     const sentAt = performance.now();
     const lookAt = sentAt + Math.max(LEAST_LATE_MS, LATE_FACTOR * entry.answerMs);
-    const state = { running: undefined, isGivenUp: false };
-    const sending: Sending = { entry, lease, sender, host, port, sentAt, lookAt, ...state };
+    const sending: Sending = {
+      entry,
+      lease,
+      sender,
+      host,
+      port,
+      sentAt,
+      lookAt,
+      running: undefined,
+      isGivenUp: false,
+    };
     this.#sendings.set(lease.leaseId, sending);
     this.#timer ??= setInterval(() => this.#look(), LOOK_EVERY_MS);
     return sending;

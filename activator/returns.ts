@@ -38,7 +38,8 @@ export class Returns {
 
   #send(entry: RevisionEntry, leaseId: string, details: ReleaseDetails): void {
     this.#underWay += 1;
-    this.#store.releaseLease({ revision: entry.key, leaseId, ...details }).then(
+    const { outcome, status, serviceMs } = details;
+    this.#store.releaseLease({ revision: entry.key, leaseId, outcome, status, serviceMs }).then(
       () => this.#ended(),
       (error: unknown) => {
         this.#ended();

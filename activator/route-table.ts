@@ -5,7 +5,7 @@
 import { readFileSync, watch } from "node:fs";
 import type { FSWatcher } from "node:fs";
 import { join } from "node:path";
-import type { RouteEntry, RouteTable } from "../common/contracts/local-run.ts";
+import type { RouteTable } from "../common/contracts/local-run.ts";
 import type { RevisionKey } from "../common/contracts/routing.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { RouteIndex } from "./core/name-revision.ts";
@@ -58,7 +58,8 @@ export class RouteFile {
       const text = readFileSync(join(this.#folder, FILE), "utf8");
       if (text === this.#text) return;
       this.#index = indexRoutes(JSON.parse(text) as RouteTable);
-      this.#revisions = new Set([...this.#index.values()].flatMap(revisionsOf));
+      const shares = [...this.#index.values()].flat();
+      this.#revisions = new Set(shares.map(({ revision }) => revision));
       this.#text = text;
     } catch (error) {
       // Before the platform wrote its first table there is none.
@@ -66,8 +67,4 @@ export class RouteFile {
       this.#logger.warn("routes not read", { error });
     }
   }
-}
-
-function revisionsOf({ namespace, targets }: RouteEntry): readonly string[] {
-  return targets.map(({ revision }) => `${namespace}/${revision}`);
 }

@@ -28,6 +28,10 @@ export class AttemptClock {
     this.#limits = limits;
     this.#timers = timers;
     this.#onLimit = onLimit;
+  }
+
+  /** Separate from the constructor: a connection from the pool stands already, and is not timed. */
+  start(): void {
     this.#arm(this.#startedAt);
   }
 

@@ -90,6 +90,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
     };
     this.#stream = this.#context.upstream.open(request);
     this.#stream.start(request, this);
+    if (!this.#isEnded) this.#clock.start();
   }
 
   get began(): boolean {

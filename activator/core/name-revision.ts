@@ -19,21 +19,34 @@ export interface NamedBy {
 
 export type NameRevision = (request: NamedBy) => Naming;
 
-export type RouteIndex = ReadonlyMap<string, RouteEntry>;
+/** A revision with its share, its key put together once and not per request. */
+interface Share {
+  readonly revision: RevisionKey;
+  readonly percent: number;
+}
+
+export type RouteIndex = ReadonlyMap<string, readonly Share[]>;
 
 export function indexRoutes(table: RouteTable): RouteIndex {
-  return new Map(table.routes.map((route) => [route.host.toLowerCase(), route]));
+  return new Map(table.routes.map((route) => [route.host.toLowerCase(), sharesOf(route)]));
+}
+
+function sharesOf({ namespace, targets }: RouteEntry): readonly Share[] {
+  return targets.map(({ revision, percent }) => ({
+    revision: `${namespace}/${revision}`,
+    percent,
+  }));
 }
 
 /** `draw` is uniform in [0, 1); it picks among the shares of a route. */
 export function nameByRoute(index: RouteIndex, host: string, draw: number): Naming {
   const name = bareHost(host);
-  const route = index.get(name);
-  const revision = route === undefined ? undefined : pickShare(route, draw);
-  if (route === undefined || revision === undefined) {
+  const shares = index.get(name);
+  const revision = shares === undefined ? undefined : pickShare(shares, draw);
+  if (revision === undefined) {
     return { kind: "unknown", message: `no service answers at host "${name}"` };
   }
-  return { kind: "named", revision: `${route.namespace}/${revision}` };
+  return { kind: "named", revision };
 }
 
 export function nameByCluster(request: NamedBy, clusterDomain: string): Naming {
@@ -61,14 +74,14 @@ export function bareHost(host: string): string {
   return (name.endsWith(".") ? name.slice(0, -1) : name).toLowerCase();
 }
 
-function pickShare(route: RouteEntry, draw: number): string | undefined {
+function pickShare(shares: readonly Share[], draw: number): RevisionKey | undefined {
   let total = 0;
-  for (const target of route.targets) total += target.percent;
+  for (const share of shares) total += share.percent;
   // Shares are drawn over their sum, so that a table caught between two writes still routes.
   let left = draw * total;
-  for (const target of route.targets) {
-    left -= target.percent;
-    if (target.percent > 0 && left < 0) return target.revision;
+  for (const share of shares) {
+    left -= share.percent;
+    if (share.percent > 0 && left < 0) return share.revision;
   }
-  return route.targets.findLast((target) => target.percent > 0)?.revision;
+  return shares.findLast((share) => share.percent > 0)?.revision;
 }

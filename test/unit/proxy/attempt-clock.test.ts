@@ -18,7 +18,9 @@ afterEach(() => {
 });
 
 function clockWith(limits: Partial<AttemptLimits>): AttemptClock {
-  return new AttemptClock({ ...OFF, ...limits }, timers, (limit) => rung.push(limit));
+  const clock = new AttemptClock({ ...OFF, ...limits }, timers, (limit) => rung.push(limit));
+  clock.start();
+  return clock;
 }
 
 describe("the clock of an attempt", () => {
@@ -34,6 +36,17 @@ describe("the clock of an attempt", () => {
     expect(rung).toEqual([]);
     vi.advanceTimersByTime(102);
     expect(rung).toEqual(["start"]);
+  });
+
+  it("is not timed for a connection that stands already", () => {
+    const limits = { ...OFF, connectMs: 300, totalMs: 5_000 };
+    const clock = new AttemptClock(limits, timers, (limit) => rung.push(limit));
+    clock.connected();
+    clock.start();
+    vi.advanceTimersByTime(4_999);
+    expect(rung).toEqual([]);
+    vi.advanceTimersByTime(2);
+    expect(rung).toEqual(["total"]);
   });
 
   it("stops the start limit at the response head", () => {
