@@ -41,7 +41,8 @@ afterEach(async () => {
   relay.cut();
   await Promise.all(running.splice(0).map((controller) => controller.stop()));
   await demand?.close();
-});
+  await world.clear();
+}, 60_000);
 
 afterAll(async () => {
   await world?.stop();
@@ -107,7 +108,6 @@ describe("the API server", () => {
     expect(performance.now() - backAt).toBeLessThan(15_000);
     await answered(controller, before + 1);
     await demand.leave();
-    await world.remove(key);
   }, 90_000);
 
   it("is silent: nothing is decided on copies that nobody confirms", async () => {
@@ -127,7 +127,6 @@ describe("the API server", () => {
     relay.cut();
     await eventually(() => controller.cluster.unready() === "", SOON);
     await expect(controller.cluster.scale.listPods(key)).resolves.toHaveLength(1);
-    await world.remove(key);
   }, 120_000);
 });
 
@@ -149,7 +148,6 @@ describe("leaders", () => {
     await eventually(async () => (await world.replicas(key)) === 3, SOON);
     await answered(second, 1);
     await demand.leave();
-    await world.remove(key);
   }, 60_000);
 
   it("put right what one left half done", async () => {
@@ -172,7 +170,6 @@ describe("leaders", () => {
     const second = await start();
     await isActive(key);
     expect(second.writes.some(({ path }) => path.endsWith("/serverlessservices"))).toBe(false);
-    await world.remove(key);
   }, 60_000);
 });
 
@@ -199,7 +196,7 @@ describe("objects that make no sense (F27)", () => {
         world.define(`${name}-00001`, { annotations }),
       ),
     );
-    const odd = await world.define("no-target-00001", { annotations: KEEP });
+    await world.define("no-target-00001", { annotations: KEEP });
     await remove(
       api.client,
       objectPath("deployments", { namespace: "default", name: "no-target-00001-deployment" }),
@@ -217,7 +214,6 @@ describe("objects that make no sense (F27)", () => {
       expect(active.message).toContain(field);
     }
     expect(controller.cluster.unready()).toBe("");
-    for (const key of [...good, ...bad, odd]) await world.remove(key);
   }, 60_000);
 
   it("in a ConfigMap leave the last good one in force", async () => {

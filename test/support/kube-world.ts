@@ -42,11 +42,14 @@ export interface RevisionSpec {
 const OURS = "scaler.pilotlight.dev";
 const COST = "controller.kubernetes.io/pod-deletion-cost";
 const START_LABEL = "test/start";
+const START_MS = 20;
 const logger = createLogger({ name: "world", level: "silent" });
 
 export class KubeWorld {
   /** Between the making of a pod and its readiness. */
-  startMs = 20;
+  startMs = START_MS;
+  /** Between the order to delete a pod and its end; a kubelet needs some time for that. */
+  stopMs = 0;
   /** Answers the time for the pod of that number, in place of `startMs`. */
   startMsOf: ((pod: number) => number) | null = null;
   readonly node: string;
@@ -56,6 +59,7 @@ export class KubeWorld {
   readonly #networks: Collection<ServerlessService>;
   readonly #work: WorkQueue<string>;
   readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #defined = new Set<RevisionKey>();
   #names = 0;
 
   constructor(client: ApiClient, node = "node-a") {
@@ -120,6 +124,7 @@ export class KubeWorld {
       ...spec.annotations,
     };
     const metadata = { name, namespace, labels, annotations };
+    this.#defined.add(keyOf(namespace, name));
     const revision = await this.#makeRevision(metadata, spec);
     const owner = {
       apiVersion: "serving.knative.dev/v1",
@@ -147,9 +152,19 @@ export class KubeWorld {
     return keyOf(namespace, name);
   }
 
+  /** After a test, also one that failed: what it defined is gone, and pods start as they do at first. */
+  async clear(): Promise<void> {
+    this.startMs = START_MS;
+    this.startMsOf = null;
+    this.stopMs = 0;
+    const keys = [...this.#defined];
+    while (keys.length > 0) await Promise.all(keys.splice(0, 50).map((key) => this.remove(key)));
+  }
+
   /** As garbage collection does after the Revision was deleted. */
   async remove(key: RevisionKey): Promise<void> {
     const { namespace, name } = splitKey(key);
+    this.#defined.delete(key);
     await remove(this.#client, objectPath("revisions", { namespace, name }));
     await remove(this.#client, objectPath("podautoscalers", { namespace, name }));
     await remove(this.#client, objectPath("serverlessservices", { namespace, name }));
@@ -228,7 +243,8 @@ export class KubeWorld {
       await Promise.all(surplus.map((pod) => this.deletePod(pod)));
     }
     for (const pod of pods.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)) {
-      await this.deletePod(pod);
+      if (this.stopMs > 0) this.#later(this.stopMs, () => this.deletePod(pod));
+      else await this.deletePod(pod);
     }
     await this.#settleNetwork(revision, staying.filter(isReady).length);
   }

@@ -8,6 +8,8 @@ export interface ProgramImage {
   readonly name: string;
   readonly program: string;
   readonly args?: readonly string[];
+  /** Where the program lies in the image; default `app`. */
+  readonly folder?: string;
 }
 
 /** Whom the images run as, like the ones that are published. */
@@ -20,12 +22,13 @@ export async function writeProgramArchive(
   const folder = `${file}.trees`;
   rmSync(folder, { recursive: true, force: true });
   const system = systemTree(join(folder, "system"));
-  const sources = images.map(({ name, program, args = [] }, index): ImageSource => {
+  const sources = images.map((image, index): ImageSource => {
+    const { name, program, args = [], folder: place = "app" } = image;
     const tree = join(folder, String(index));
-    mkdirSync(join(tree, "app"), { recursive: true });
-    copyFileSync(program, join(tree, "app", basename(program)));
-    const Entrypoint = [`/app/${basename(program)}`, ...args];
-    const config = { User: `${USER}:${USER}`, Env: ["PATH=/app", "HOME=/tmp"], Entrypoint };
+    mkdirSync(join(tree, place), { recursive: true });
+    copyFileSync(program, join(tree, place, basename(program)));
+    const Entrypoint = [`/${place}/${basename(program)}`, ...args];
+    const config = { User: `${USER}:${USER}`, Env: [`PATH=/${place}`, "HOME=/tmp"], Entrypoint };
     return { name, layers: [system, tree], config: { ...config, WorkingDir: "/" } };
   });
   await writeArchive(sources, file);

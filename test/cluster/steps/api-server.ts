@@ -14,13 +14,18 @@ export const apiServerSteps: readonly Step[] = [
     name: "the tests on an API server of their own pass",
     async run() {
       const program = join(ROOT, "scripts/run-tests.ts");
-      const { code, stdout } = await attempt(process.execPath, [program, "--project=cluster-api"], {
-        cwd: ROOT,
-        env: { PILOTLIGHT_KUBE_BIN: binFolder(GO_TOOLS.kubernetes) },
-        timeoutMs: LIMIT_MS,
-      });
+      const { code, stdout, stderr } = await attempt(
+        process.execPath,
+        [program, "--project=cluster-api"],
+        {
+          cwd: ROOT,
+          env: { PILOTLIGHT_KUBE_BIN: binFolder(GO_TOOLS.kubernetes) },
+          timeoutMs: LIMIT_MS,
+        },
+      );
       const said = stdout.trim().split("\n");
-      expect(code === 0, said.slice(-60).join("\n"));
+      // What failed and why stands in the errors; the end of the output is only the list of what ran.
+      expect(code === 0, [...stderr.trim().split("\n").slice(-80), ...said.slice(-4)].join("\n"));
       return said.at(-1) ?? "";
     },
   },

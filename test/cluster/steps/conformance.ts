@@ -48,12 +48,14 @@ const LIMIT_MS = 25 * 60_000;
 /** Builds suites and servers and puts what they need into the cluster. */
 export async function prepareConformance(progress: Progress): Promise<void> {
   const bin = await ensureGoTool(TOOL, progress);
-  const file = join(bin, "../images.tar");
+  const file = join(bin, "../images-ko.tar");
   if (!existsSync(file)) {
     const names = TOOL.groups.flat().map((path) => path.slice(path.lastIndexOf("/") + 1));
     const images = names.map((name) => ({
       name: `dev.local/${name}:test`,
       program: join(bin, name),
+      // Where the suites call it by its path.
+      folder: "ko-app",
     }));
     await writeProgramArchive(images, file);
   }
