@@ -46,6 +46,7 @@ const eventing = (names: readonly string[]): readonly string[] =>
 
 /** The servers that the conformance suites deploy. */
 const testImages = [
+  "autoscale",
   "failing",
   "helloworld",
   "hellovolume",
