@@ -13,4 +13,4 @@ export function http2(): typeof Http2 {
   return process.getBuiltinModule("node:http2");
 }
 
-export type { Agent, Server, ServerResponse } from "node:http";
+export type { Server, ServerResponse } from "node:http";

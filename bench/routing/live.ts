@@ -3,9 +3,17 @@
  * at the pod, and what an activator adds to a request at 1,000 a second with 10,000 targets.
  */
 import { Agent, request } from "node:http";
-import { ActivatorBench, HOST, REVISION, call } from "../../test/support/activator-bench.ts";
+import type { ReportedState } from "../../common/contracts/push.ts";
+import {
+  ActivatorBench,
+  HOST,
+  REVISION,
+  SECRET,
+  call,
+} from "../../test/support/activator-bench.ts";
 import type { StubPod } from "../../test/support/activator-stub-pod.ts";
 import { eventually } from "../../test/support/eventually.ts";
+import { podReporter } from "../../test/support/pod-reporter.ts";
 import { keepAlive, openStore, reportFleet } from "./bench.ts";
 import type { RoutingBench } from "./bench.ts";
 import { startActivator, startUpstream } from "./processes.ts";
@@ -45,17 +53,17 @@ async function measurePush({ bench, rig, activators }: Live): Promise<void> {
   const [one, two] = activators.map(({ message }) => message);
   if (one === undefined || two === undefined) throw new Error("two activators are needed");
   const pod = await rig.pod();
-  await pod.register(two.push, "unready");
+  const sidecar = await BenchSidecar.start(pod, two.push);
   const times: number[] = [];
   const turns = bench.quick ? 50 : 1_000;
   for (let turn = 0; turn < turns; turn += 1) {
     const answer = call(one.dataUrl, "/");
     await eventually(async () => (await rig.waiting()) === 1, { everyMs: 1 });
-    times.push(await readyToDispatch(pod, two.push));
+    times.push(await readyToDispatch(pod, sidecar));
     await answer;
-    await pod.push(two.push, "change", "unready");
+    await sidecar.say("unready");
   }
-  await pod.push(two.push, "goodbye", "draining");
+  await sidecar.stop();
   const shared = { unit: "ms", n: turns };
   const p50 = { must: "<= 1", goal: "<= 0.35" };
   const p90 = { must: "<= 2", goal: "<= 0.5" };
@@ -74,11 +82,60 @@ async function measurePush({ bench, rig, activators }: Live): Promise<void> {
   });
 }
 
-async function readyToDispatch(pod: StubPod, push: string): Promise<number> {
+/** The real sidecar's reporter, whose pod is ready when it is told so. */
+class BenchSidecar {
+  #state: ReportedState = "unready";
+  #reporter: Awaited<ReturnType<typeof podReporter>> | undefined;
+  #heard: (() => void) | undefined;
+
+  static async start(pod: StubPod, push: string): Promise<BenchSidecar> {
+    const sidecar = new BenchSidecar();
+    const [host = "", port = ""] = push.split(":");
+    const [namespace = "", revision = ""] = REVISION.split("/");
+    const reporter = await podReporter({
+      pod,
+      secret: SECRET,
+      namespace,
+      revision,
+      directory: {
+        list: () => Promise.resolve([{ host, port: Number(port) }]),
+        watch: () => {},
+        stop: () => {},
+      },
+      state: () => sidecar.#state,
+      onReply: () => sidecar.#heard?.(),
+    });
+    sidecar.#reporter = reporter;
+    const greeted = sidecar.#reply();
+    reporter.start();
+    await greeted;
+    return sidecar;
+  }
+
+  /** Resolves when the activator has answered. */
+  async say(state: ReportedState): Promise<void> {
+    this.#state = state;
+    const answered = this.#reply();
+    this.#reporter?.changed();
+    await answered;
+  }
+
+  async stop(): Promise<void> {
+    await this.#reporter?.stop();
+  }
+
+  #reply(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#heard = resolve;
+    });
+  }
+}
+
+async function readyToDispatch(pod: StubPod, sidecar: BenchSidecar): Promise<number> {
   let arrivedAt = 0;
   pod.onRequest = () => (arrivedAt = performance.now());
   const startedAt = performance.now();
-  await pod.push(push, "change", "ready");
+  await sidecar.say("ready");
   await eventually(() => arrivedAt > 0, { timeoutMs: 10_000, everyMs: 1, what: "the request" });
   return arrivedAt - startedAt;
 }
