@@ -1,11 +1,18 @@
 --- @include "layout"
 --- @include "set-state"
 --- @include "quarantine-target"
--- Remembers a change from ready to not ready, and drops those that are too old to count.
+-- The highest threshold that can be set.
+local MOST_FLAPS = 100
+
+local function flap_threshold(ctx)
+  return tonumber(redis.call('HGET', ctx[KEY_LIST][META], 'flaps'))
+end
+
+-- Remembers a change from ready to not ready, with no more of those before than may count.
 local function note_flap(ctx, details)
-  local recent = {}
-  for _, at in ipairs(details[FLAPS]) do
-    if ctx[NOW] - at < MEMORY_OF_FAULTS and #recent < 99 then recent[#recent + 1] = at end
+  local known, recent = details[FLAPS], {}
+  for i = math.max(1, #known + 2 - math.min(flap_threshold(ctx), MOST_FLAPS)), #known do
+    if ctx[NOW] - known[i] < MEMORY_OF_FAULTS then recent[#recent + 1] = known[i] end
   end
   recent[#recent + 1] = ctx[NOW]
   details[FLAPS] = recent
@@ -16,7 +23,7 @@ local function is_flapping(ctx, details)
   for _, at in ipairs(details[FLAPS]) do
     if ctx[NOW] - at < MEMORY_OF_FAULTS then recent = recent + 1 end
   end
-  return recent > 0 and recent >= tonumber(redis.call('HGET', ctx[KEY_LIST][META], 'flaps'))
+  return recent > 0 and recent >= flap_threshold(ctx)
 end
 
 -- What the state of a target becomes when its sidecar says `reported`. A drain is never taken

@@ -215,6 +215,27 @@ describe("quarantine", () => {
     expect(await rig.report("a")).toMatchObject({ state: "quarantined" });
   });
 
+  test.each([2, 3, 100])("the %i. change within a minute is flapping, no sooner", async (most) => {
+    const rig = await newRig().start({ flapThreshold: most });
+    const states: string[] = [];
+    for (let change = 1; change <= most; change += 1) {
+      states.push((await rig.report("a")).state);
+      await rig.report("a", { state: "unready" });
+    }
+    expect(new Set(states)).toEqual(new Set(["ready"]));
+    expect(await rig.report("a")).toMatchObject({ state: "quarantined" });
+  });
+
+  test("of old and young changes the young ones count", async () => {
+    const rig = await newRig().start({ flapThreshold: 3 });
+    for (const pauseMs of [0, 61_000, 0, 0]) {
+      rig.passMs(pauseMs);
+      expect(await rig.report("a")).toMatchObject({ state: "ready" });
+      await rig.report("a", { state: "unready" });
+    }
+    expect(await rig.report("a")).toMatchObject({ state: "quarantined" });
+  });
+
   test("changes older than a minute do not count as flapping", async () => {
     const rig = await newRig().start({ flapThreshold: 2 });
     await rig.report("a");
