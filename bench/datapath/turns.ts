@@ -46,8 +46,10 @@ const MAX_WARM_UPS = 12;
 /** 20,000 events, for the same reason. */
 const EVENT_WARM_UP_SECONDS = 4;
 const UPLOAD_SCRIPT = join(tmpdir(), "pilotlight-bench-upload.lua");
-/** Slots and waiting requests of the turn that weighs held requests; stock queues ten per slot. */
-const HELD_SLOTS = 100;
+/** Slots of the turn that weighs waiting requests; stock queues ten per slot. */
+const HELD_SLOTS = 200;
+/** Wait before it is weighed: a process that meets its first ones grows by its own code, not by theirs. */
+const HELD_BEFORE = 500;
 const HELD_REQUESTS = 1_000;
 
 export async function playTurn(kind: PeerKind, plan: TurnPlan): Promise<Turn> {
@@ -74,15 +76,17 @@ export async function playDirect(plan: TurnPlan): Promise<readonly SmallResult[]
 /** Growth of resident memory per request that waits for a slot, in bytes. */
 export function weighHeld(kind: PeerKind, streamPort: number): Promise<number> {
   return withPeer(kind, { upstreamPort: streamPort, concurrency: HELD_SLOTS }, async (peer) => {
-    await firstAnswer(peer);
     const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1_000));
+    await firstAnswer(peer);
+    const letFirstGo = await holdRequests(peer, HELD_SLOTS + HELD_BEFORE);
     await settle();
     const before = peer.rssKib();
-    const letGo = await holdRequests(peer, HELD_SLOTS + HELD_REQUESTS);
+    const letGo = await holdRequests(peer, HELD_REQUESTS);
     await settle();
     const after = peer.rssKib();
     letGo();
-    return ((after - before) * 1_024) / (HELD_SLOTS + HELD_REQUESTS);
+    letFirstGo();
+    return ((after - before) * 1_024) / HELD_REQUESTS;
   });
 }
 
