@@ -12,6 +12,7 @@ import { LogFile } from "./log-file.ts";
 import { answers, appendToFile } from "./store-commands.ts";
 import { RUN_FILES, writeWhole } from "./run-folder.ts";
 import type { RunFolder } from "./run-folder.ts";
+import { LARGE_PAGES_ENV, LARGE_PAGES_SETTING } from "./store-memory.ts";
 import { Supervised } from "./supervised.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -71,7 +72,7 @@ async function startChildStore(options: StoreOptions, program: StoreProgram): Pr
   const dir = folder.at(RUN_FILES.store);
   await writeWhole(configFile, serverConfig({ port, password, dir, keepsFile: false }));
   const log = new LogFile(folder.at(RUN_FILES.logs, "valkey.log"));
-  const childEnv = { PATH: env["PATH"] ?? "" };
+  const childEnv = { ...LARGE_PAGES_ENV, PATH: env["PATH"] ?? "" };
   const spec = { command: program.path, args: [configFile], cwd: "/", env: childEnv, log };
   const listeners: (() => void)[] = [];
   const server = new Supervised({
@@ -160,6 +161,7 @@ function serverConfig({ port, password, dir, keepsFile }: ServerSettings): strin
     `appendonly ${keepsFile ? "yes" : "no"}`,
     "appendfsync everysec",
     "maxmemory-policy noeviction",
+    LARGE_PAGES_SETTING.join(" "),
     "daemonize no",
     "",
   ].join("\n");

@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
+import { LARGE_PAGES_ENV, LARGE_PAGES_SETTING } from "../../local/store-memory.ts";
 import { eventually } from "./eventually.ts";
 
 export interface ValkeyServer {
@@ -40,7 +41,10 @@ export async function startValkey(options: ValkeyOptions = {}): Promise<ValkeySe
   const port = options.port ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), "pilotlight-valkey-"));
   const settings = ["--bind", "127.0.0.1", "--port", String(port), "--save", "", "--dir", folder];
-  const child = spawn(path, [...settings, "--appendonly", "no", ...(options.args ?? [])], {
+  const [name, value] = LARGE_PAGES_SETTING;
+  settings.push("--appendonly", "no", `--${name}`, value);
+  const child = spawn(path, [...settings, ...(options.args ?? [])], {
+    env: { ...LARGE_PAGES_ENV, ...process.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

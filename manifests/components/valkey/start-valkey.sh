@@ -14,6 +14,7 @@ dir $DATA
 save ""
 appendonly no
 maxmemory-policy noeviction
+disable-thp no
 tcp-keepalive 10
 replica-announce-ip $SELF
 replica-announce-port $PORT
@@ -30,4 +31,6 @@ if [ "$primary" != "$SELF" ]; then
   wait_for_name "$primary"
   echo "replicaof $primary $PORT" >>"$DATA/valkey.conf"
 fi
+# Large pages, by the two names under which builds of the server look for it.
+export MALLOC_CONF=thp:always JE_MALLOC_CONF=thp:always
 exec valkey-server "$DATA/valkey.conf"
