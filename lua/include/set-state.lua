@@ -16,8 +16,7 @@ local function set_state(ctx, uid, target, details, state, reason)
   if old == 'quarantined' or old == 'suspected' then
     redis.call('ZREM', ctx[KEY_LIST][TIMERS], 'p' .. uid)
   end
-  count_state(ctx, old, -1)
-  count_state(ctx, state, 1)
+  count_state(ctx, old, state)
   if old == 'ready' then count_ready(ctx, target[PROFILE], -1) end
   if state == 'ready' then count_ready(ctx, target[PROFILE], 1) end
   target[STATE] = state
