@@ -95,6 +95,20 @@ export async function prepareConformance(progress: Progress): Promise<void> {
   }
 }
 
+/**
+ * How long a revision may take to start while the suites run. One of their tests waits for the end of
+ * it with a container that only crashes, and the others wait for that test.
+ */
+const PROGRESS_DEADLINE = "120s";
+
+async function setProgressDeadline(deadline: string | null): Promise<void> {
+  const data = JSON.stringify({ data: { "progress-deadline": deadline } });
+  await kubectl(
+    ...["patch", "configmap", "config-deployment", "-n", KNATIVE_NAMESPACE],
+    ...["--type=merge", "-p", data],
+  );
+}
+
 /** What each suite said, for who wants to know why a test failed. */
 export const logOfSuite = (system: System, suite: string): string =>
   join(CACHE, `conformance-${system}-${suite}.log`);
@@ -144,6 +158,7 @@ export async function runSuite(
     GATEWAY.ingressClass,
     "-disable-logstream",
   ];
+  await setProgressDeadline(PROGRESS_DEADLINE);
   const { stdout, stderr } = await attempt(join(binFolder(TOOL), suite), args, {
     timeoutMs: LIMIT_MS + 60_000,
     env: {
@@ -152,6 +167,7 @@ export async function runSuite(
       SYSTEM_NAMESPACE: KNATIVE_NAMESPACE,
     },
   });
+  await setProgressDeadline(null);
   writeFileSync(logOfSuite(system, suite), stdout + stderr);
   const results = readVerdicts(suite, stdout);
   if (results.length === 0) throw new Error(`${suite} ran no test: ${stdout.slice(-500)}`);
