@@ -184,10 +184,12 @@ async function conform(system: System): Promise<void> {
   if (isOurs) await steps.run(defaultClass("stock"));
 }
 
-const defaultClass = (system: System): Step => ({
-  name: `services that name no class are ${system === "stock" ? "stock's again" : "ours"}`,
-  run: () => setDefaultClass(system),
-});
+function defaultClass(system: System): Step {
+  return {
+    name: `services that name no class are ${system === "stock" ? "stock's again" : "ours"}`,
+    run: () => setDefaultClass(system),
+  };
+}
 
 async function runConformance(system: System, suite: (typeof SUITES)[number]): Promise<string> {
   const results = await runSuite(system, suite);

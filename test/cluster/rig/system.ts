@@ -27,7 +27,8 @@ export const ACTIVATOR: Readonly<Record<System, string>> = {
   pilotlight: "pilotlight-activator",
 };
 
-const OURS = ["pilotlight-activator", "pilotlight-autoscaler", "pilotlight-webhook"];
+/** Deployments in Knative's namespace. */
+export const OURS = ["pilotlight-activator", "pilotlight-autoscaler", "pilotlight-webhook"];
 const SECRET = "pilotlight-store";
 const NAMESPACE = ["-n", KNATIVE_NAMESPACE] as const;
 

@@ -10,6 +10,7 @@ import { pidOf } from "../../../scripts/cluster/daemons.ts";
 import { kubectl, waitForDeployments } from "../../../scripts/cluster/kubectl.ts";
 import { KNATIVE_NAMESPACE } from "../../../scripts/cluster/knative.ts";
 import { pause, waitFor } from "../../../scripts/cluster/waiting.ts";
+import { call } from "../rig/client.ts";
 import { quantile, reasons, sendLoad } from "../rig/load.ts";
 import type { Numbered } from "../rig/load.ts";
 import { leader } from "../rig/ours.ts";
@@ -24,11 +25,11 @@ import {
   waitForZero,
 } from "../rig/services.ts";
 import type { Pod } from "../rig/services.ts";
-import { CLASS } from "../rig/system.ts";
+import { CLASS, OURS } from "../rig/system.ts";
 import { expect } from "./step.ts";
 import type { Step } from "./step.ts";
 
-const SERVING = ["activator", "autoscaler", "controller", "webhook"];
+const SERVING = ["autoscaler", "controller", "webhook"];
 const SLOW_MS = 1_000;
 
 export interface OutageOptions {
@@ -72,9 +73,7 @@ async function apiServerGone(awayS: number): Promise<string> {
   const after = await waitForReadyPods("away", 2);
   const names = (pods: readonly Pod[]): string => pods.map((pod) => pod.metadata.name).join(", ");
   expect(names(after) === names(before), `${names(before)} became ${names(after)}`);
-  // Stock's controllers lose their leases and start anew; what follows needs them.
-  await kubectl("wait", "node", "--all", "--for=condition=Ready", "--timeout=120s");
-  await waitForDeployments(KNATIVE_NAMESPACE, SERVING);
+  await untilRecovered("away");
   await remove("away");
   return `${answers.length} answered, p99 ${p99(answers)} ms`;
 }
@@ -97,8 +96,28 @@ async function apiServerSilent(): Promise<string> {
     process.kill(pid, "SIGCONT");
   }
   await waitForReadyPods("silent", 2);
+  await untilRecovered("silent");
   await remove("silent");
   return "80 answered, each within a second";
+}
+
+/**
+ * Controllers lose their leases and start anew, and a node that could not renew its own counts as gone
+ * for a moment, with all that runs there: the gateway then has no activator to lead to. What follows
+ * needs all of them.
+ */
+async function untilRecovered(name: string): Promise<void> {
+  await kubectl("wait", "node", "--all", "--for=condition=Ready", "--timeout=120s");
+  await waitForDeployments(KNATIVE_NAMESPACE, [...SERVING, ...OURS]);
+  await untilAnswered(name);
+}
+
+async function untilAnswered(name: string): Promise<void> {
+  await waitFor(`an answer of ${name}`, async () => {
+    const { status, body } = await call({ service: name, path: "/", timeoutMs: 30_000 });
+    if (status === 200) return true;
+    throw new Error(`${status} ${body}`);
+  });
 }
 
 async function leaderKilled(): Promise<string> {
@@ -140,7 +159,9 @@ async function deployTwo(name: string): Promise<readonly Pod[]> {
     concurrency: 4,
     annotations: { class: CLASS.pilotlight, "min-scale": "2", "max-scale": "4", window: "10s" },
   });
-  return waitForReadyPods(name, 2);
+  const pods = await waitForReadyPods(name, 2);
+  await untilAnswered(name);
+  return pods;
 }
 
 export function noneFailed(answers: readonly Numbered[]): void {
