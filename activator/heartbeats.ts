@@ -4,12 +4,11 @@
  * in front of requests as one block. A newer one of the same pod replaces the older.
  */
 import type { Logger } from "../foundation/logger.ts";
+import { HEARTBEAT_BATCH } from "../store/target-calls.ts";
 import type { Heartbeat, RoutingStore } from "../store/types.ts";
 import type { RevisionEntry } from "./revision-entry.ts";
 
 const FLUSH_MS = 1_000;
-/** As many as one call takes. */
-const FULL = 64;
 
 export interface HeartbeatsOptions {
   readonly store: RoutingStore;
@@ -49,7 +48,7 @@ export class Heartbeats {
       this.#waiting.set(entry, beats);
     }
     beats.set(beat.podUid, beat);
-    if (beats.size < FULL) return;
+    if (beats.size < HEARTBEAT_BATCH) return;
     this.#waiting.delete(entry);
     void this.#write(entry, [...beats.values()]);
   }

@@ -4,7 +4,7 @@
 --- @include "recover-target"
 --- @include "settle-target"
 --- @include "heartbeat-period"
--- Keeps up to 64 targets alive. A heartbeat ends a doubt and the holding back of slots.
+-- Keeps up to 16 targets alive. A heartbeat ends a doubt and the holding back of slots.
 -- Keys: meta targets index-a index-b requests owned queue activators events details timers
 -- Args:
 --   now        us, 0 for the server's time

@@ -264,7 +264,7 @@ export interface RoutingStore {
   /** What became of a request whose assignment may have been lost. */
   askTicket(revision: RevisionKey, leaseId: string): Promise<AskResult>;
   reportReadiness(report: PushReport, context: ReportContext): Promise<ReportResult>;
-  /** At most 64 per call; the store facade cuts larger batches. Answers the uids that must push their whole state. */
+  /** At most 16 per call; the store facade cuts larger batches. Answers the uids that must push their whole state. */
   reportHeartbeats(revision: RevisionKey, beats: readonly Heartbeat[]): Promise<readonly string[]>;
   reportEvidence(
     revision: RevisionKey,

@@ -4,6 +4,7 @@ import type { LoadBalancingPolicy, RevisionKey } from "../../common/contracts/ro
 import type { ReportBuilder } from "../../foundation/report.ts";
 import type { StoreHandle } from "../../store/store.ts";
 import { createStore } from "../../store/store.ts";
+import { HEARTBEAT_BATCH } from "../../store/target-calls.ts";
 import { pushReport, revisionConfig } from "../../test/support/routing.ts";
 import type { ValkeyServer } from "../../test/support/valkey.ts";
 
@@ -83,9 +84,6 @@ export async function serverInfo(
   return new RegExp(`^${field}:(.*?)\\r?$`, "m").exec(info)?.[1] ?? "";
 }
 
-/** Beats in one call, as activators send them. */
-const BEATS_AT_ONCE = 64;
-
 /**
  * Heartbeats of a whole fleet until the returned function is called: each pod once a second, spread
  * over it as sidecars that started at any time are.
@@ -95,8 +93,8 @@ export function keepAlive(handle: StoreHandle, fleet: Fleet): () => Promise<void
   let isOver = false;
   const beat = async (): Promise<void> => {
     for (let startedAt = performance.now(); !isOver; startedAt += 1_000, sequence += 1) {
-      for (let from = 0; from < fleet.targets && !isOver; from += BEATS_AT_ONCE) {
-        const count = Math.min(BEATS_AT_ONCE, fleet.targets - from);
+      for (let from = 0; from < fleet.targets && !isOver; from += HEARTBEAT_BATCH) {
+        const count = Math.min(HEARTBEAT_BATCH, fleet.targets - from);
         const beats = Array.from({ length: count }, (_, index) => {
           return { podUid: uidOf(from + index), boot: BOOT, sequence };
         });
