@@ -2,8 +2,8 @@
  * One connection of a client: which exchanges are open on it, in order, and how it is ended
  * without losing the answer that was just sent.
  */
-import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { reasonPhrase } from "./http-lazy.ts";
 import { sendableHeaders } from "./latin1.ts";
 import type { OwnAnswer } from "./types.ts";
 
@@ -91,7 +91,7 @@ export function lingerAndClose(socket: Socket): void {
 /** The bytes of an answer on a connection that has no response object any more. */
 export function rawAnswer(answer: OwnAnswer): Buffer {
   const body = Buffer.from(answer.body);
-  let head = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status] ?? ""}\r\n`;
+  let head = `HTTP/1.1 ${answer.status} ${reasonPhrase(answer.status)}\r\n`;
   const headers = sendableHeaders(answer.headers);
   for (let i = 0; i < headers.length; i += 2) {
     head += `${headers[i]}: ${headers[i + 1]}\r\n`;

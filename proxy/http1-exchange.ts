@@ -1,10 +1,11 @@
 /** One request of an HTTP/1.1 client: how its answer is written to Node's response. */
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type ClientConnection, lingerAndClose, type OpenExchange } from "./client-connection.ts";
 import { ClientExchange, answerBytes } from "./client-exchange.ts";
 import { hasHeader } from "./headers.ts";
+import { reasonPhrase } from "./http-lazy.ts";
 import { sendableHeaders } from "./latin1.ts";
 import type { ReadRequest } from "./request-head.ts";
 import { RequestBody } from "./request-body.ts";
@@ -152,7 +153,11 @@ export class Http1Exchange extends ClientExchange implements OpenExchange {
     const body = answerBytes(answer);
     const headers = [...answer.headers, "Content-Length", String(body.length)];
     this.#closeAfterAnswer(headers, answer.close === true);
-    writeHead(this.#response, { status: answer.status, text: statusText(answer.status) }, headers);
+    writeHead(
+      this.#response,
+      { status: answer.status, text: reasonPhrase(answer.status) },
+      headers,
+    );
     this.#response.end(body);
     this.#readOffRest();
   }
@@ -214,10 +219,6 @@ export class Http1Exchange extends ClientExchange implements OpenExchange {
   };
 }
 
-function statusText(status: number): string {
-  return STATUS_CODES[status] ?? "";
-}
-
 /** Node refuses what is no header text by throwing, which must not end the process. */
 function writeHead(
   response: ServerResponse,
@@ -228,7 +229,7 @@ function writeHead(
     response.writeHead(line.status, line.text, [...headers]);
   } catch (error) {
     if (response.headersSent) throw error;
-    response.writeHead(line.status, statusText(line.status), [...sendableHeaders(headers)]);
+    response.writeHead(line.status, reasonPhrase(line.status), [...sendableHeaders(headers)]);
   }
 }
 

@@ -2,17 +2,12 @@
  * The HTTP/1.1 front in its safe form: Node's server and parser read the requests, everything
  * behind the head is ours. See docs/decisions for why there are two forms.
  */
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  ServerResponse,
-  STATUS_CODES,
-} from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { ClientConnection, lingerAndClose } from "./client-connection.ts";
 import { Http1Exchange, type NodeMessages } from "./http1-exchange.ts";
+import { http, reasonPhrase } from "./http-lazy.ts";
 import { announcesBody, readRequestHead } from "./request-head.ts";
 import { sniffProtocol } from "./protocol-sniff.ts";
 import type { Front, FrontHooks, FrontOptions, ListenOptions } from "./types.ts";
@@ -110,7 +105,7 @@ export class Http1Front implements Front {
 
   #createServer(): Server {
     const options = this.#options;
-    const server = createServer({
+    const server = http().createServer({
       // Every default of Node's server that decides over a request, and why it is not left to it:
       // 16 KiB of headers; the contract wants about 1 MiB.
       maxHeaderSize: options.maxHeadBytes,
@@ -222,6 +217,7 @@ export class Http1Front implements Front {
     const socket = stream as Socket;
     socket.on("error", ignoreError);
     if (first.length > 0) socket.unshift(first);
+    const { ServerResponse } = http();
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
@@ -237,7 +233,7 @@ export class Http1Front implements Front {
     if (connection === undefined || connection.isClosing) return;
     connection.isClosing = true;
     socket.destroySoon = () => lingerAndClose(socket);
-    response.writeHead(answer.status, STATUS_CODES[answer.status] ?? "", [
+    response.writeHead(answer.status, reasonPhrase(answer.status), [
       ...answer.headers,
       "Content-Length",
       String(body.length),

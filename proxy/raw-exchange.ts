@@ -2,11 +2,11 @@
  * One request of a client on the fast front: its answer is written straight to the socket, small
  * messages in one write, large pieces from the buffer that the upstream was read into.
  */
-import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { ClientExchange, answerBytes } from "./client-exchange.ts";
 import { headerTokens } from "./headers.ts";
+import { reasonPhrase } from "./http-lazy.ts";
 import {
   answerHeadText,
   type AnswerEnd,
@@ -153,7 +153,7 @@ export class RawExchange extends ClientExchange {
     const body = answerBytes(answer).toString("latin1");
     this.#pending = answerHeadText({
       status: answer.status,
-      statusText: STATUS_CODES[answer.status] ?? "",
+      statusText: reasonPhrase(answer.status),
       headers: [...answer.headers, "Content-Length", String(body.length)],
       end: "length",
       connectionLines: this.#connectionLines("length", answer.close === true),

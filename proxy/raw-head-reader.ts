@@ -3,9 +3,9 @@
  * lines, fed with whatever arrived. What two parsers could read differently is refused. Knows
  * nothing of sockets, so that fuzzer and differential tests can drive it alone.
  */
-import { METHODS } from "node:http";
 import { byteTable, MalformedMessage, readHeaderLines, skip, TOKEN_BYTES } from "./head-lines.ts";
 import { HeldBytes } from "./held-bytes.ts";
+import { http } from "./http-lazy.ts";
 import type { ParsedHead } from "./request-head.ts";
 
 /** The head is longer than the limit. */
@@ -24,7 +24,14 @@ const VERSION_START = "HTTP/1.";
 /** Visible ASCII; other bytes must be percent-encoded in a target (RFC 3986 2). */
 const TARGET_BYTES = byteTable((byte) => byte > SPACE && byte < 127);
 /** CONNECT asks for a tunnel to anywhere, which is not ours to give. */
-const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.filter((name) => name !== "CONNECT"));
+let knownMethods: ReadonlySet<string> | undefined;
+
+function isKnownMethod(method: string): boolean {
+  // The usual ones need no list, and no module to take it from.
+  if (method === "GET" || method === "POST") return true;
+  knownMethods ??= new Set(http().METHODS.filter((name) => name !== "CONNECT"));
+  return knownMethods.has(method);
+}
 
 export class RequestHeadReader {
   #maxBytes: number;
@@ -114,7 +121,7 @@ function parseHead(bytes: Buffer, start: number, end: number): ParsedHead {
   const method = bytes.toString("latin1", start, methodEnd);
   const targetEnd = skip(bytes, methodEnd + 1, TARGET_BYTES);
   const isSpaced = bytes[methodEnd] === SPACE && bytes[targetEnd] === SPACE;
-  if (!isSpaced || targetEnd === methodEnd + 1 || !KNOWN_METHODS.has(method)) {
+  if (!isSpaced || targetEnd === methodEnd + 1 || !isKnownMethod(method)) {
     throw new MalformedMessage("the request line has no known method and target");
   }
   const lineEnd = targetEnd + 1 + VERSION_START.length + 1;

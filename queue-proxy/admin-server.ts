@@ -27,7 +27,7 @@ export interface AdminParts {
 const MAX_REPORT_BYTES = 4_096;
 
 export function createAdminServer(parts: AdminParts): Server {
-  return http.createServer((request, response) => {
+  return http().createServer((request, response) => {
     const path = pathOf(request);
     if (path === "/wait-for-drain") {
       request.resume();
@@ -42,7 +42,7 @@ export function createAdminServer(parts: AdminParts): Server {
 
 /** One page under `/metrics`, made anew at each request. */
 export function createPageServer(contentType: string, render: () => string | Buffer): Server {
-  return http.createServer((request, response) => {
+  return http().createServer((request, response) => {
     request.resume();
     if (pathOf(request) !== "/metrics") return send(response, 404, "not found\n");
     response.setHeader("Content-Type", contentType);

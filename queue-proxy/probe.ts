@@ -85,7 +85,7 @@ function requestFor(
   spec: HttpSpec,
   onStatus: (status: number, location: string | undefined) => void,
 ): ClientRequest {
-  const client = spec.secure ? process.getBuiltinModule("node:https") : http;
+  const client = spec.secure ? process.getBuiltinModule("node:https") : http();
   const options = {
     host: spec.host,
     port: spec.port,

@@ -32,6 +32,10 @@ import { openTlsPort, RELOAD_EVERY_MS, type TlsPort } from "./tls.ts";
 /** Shown in the dashboard; the image build replaces it by its version. */
 const BUILD = "0.1.0";
 const ADMIN_PORT = 8_022;
+/** Longest wait for the pod to be ready before what is rarely asked is opened. */
+const MOST_REST_MS = 100;
+/** From the change to ready until then: its report is on the way, and nothing else is to be done. */
+const REPORT_LEAD_MS = 2;
 
 export interface SidecarOptions {
   readonly config: QueueProxyConfig;
@@ -55,6 +59,7 @@ export class Sidecar {
   readonly #reporter: Reporter;
   readonly #front: SocketFront;
   #servers: Server[] = [];
+  #onReady = (): void => {};
   #tls: TlsPort | undefined;
 
   constructor(options: SidecarOptions) {
@@ -69,7 +74,10 @@ export class Sidecar {
       identity: this.#identity,
       isRestart: life.isRestart,
       unreachableSinceAt: () => this.#reporter.unreachableSinceAt,
-      onChange: () => this.#reporter.changed(),
+      onChange: () => {
+        this.#reporter.changed();
+        this.#noteState();
+      },
       onContainerRefused: () => this.#onContainerRefused(),
       onDrainPhase: (phase) => this.#onDrainPhase(phase),
       onLeave: () => void this.#leave(),
@@ -89,6 +97,18 @@ export class Sidecar {
     this.#path.pod.start();
     this.#prober.start();
     this.#reporter.start();
+    const startMs = Math.round(clock.now() - sidecarAt);
+    await this.#readyOrLate();
+    await this.#openRest(host);
+    if (config.observability.tracing !== undefined) void this.#trace();
+    logger.info("started", { port: config.servingPort, startMs });
+    if (this.#identity.uid() === "") {
+      logger.warn("no pod token: readiness cannot be pushed and leased requests are refused");
+    }
+  }
+
+  /** The servers beside the data path need a module whose loading would hold up the first report. */
+  async #openRest(host: string): Promise<void> {
     const admin = createAdminServer({
       waitForDrain: () => this.#path.drainer.waitForDrain(),
       onContainerReport: (report) => this.#path.pod.onContainerReport(report),
@@ -96,14 +116,23 @@ export class Sidecar {
     await listen(admin, host, ADMIN_PORT);
     const pages = await startPages({ path: this.#path, host, boot: () => this.#reporter.boot });
     this.#servers = [admin, ...pages];
-    if (config.observability.tracing !== undefined) void this.#trace();
-    logger.info("started", {
-      port: config.servingPort,
-      startMs: Math.round(clock.now() - sidecarAt),
+  }
+
+  #readyOrLate(): Promise<void> {
+    return new Promise((resolve) => {
+      const late = setTimeout(resolve, MOST_REST_MS);
+      this.#onReady = () => {
+        this.#onReady = () => {};
+        clearTimeout(late);
+        setTimeout(resolve, REPORT_LEAD_MS);
+      };
+      this.#noteState();
     });
-    if (this.#identity.uid() === "") {
-      logger.warn("no pod token: readiness cannot be pushed and leased requests are refused");
-    }
+  }
+
+  /** Of the pod's state at any change. */
+  #noteState(): void {
+    if (this.#path.pod.current().state === "ready") this.#onReady();
   }
 
   /** After the first requests may come: who asks for traces does not want slower starts. */

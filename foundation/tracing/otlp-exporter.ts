@@ -2,7 +2,6 @@
  * Sends finished spans to a collector, OTLP over HTTP in its JSON form: in batches, with a bounded
  * queue that drops what it cannot hold. Never in the way of a request; see decision 0019.
  */
-import { request as httpRequest } from "node:http";
 import type { ClientRequest, RequestOptions } from "node:http";
 import type { FinishedSpan, SpanAttributes } from "./span.ts";
 
@@ -122,7 +121,8 @@ export class OtlpExporter {
 type Send = (url: URL, options: RequestOptions) => ClientRequest;
 
 async function requestOf(url: URL): Promise<Send> {
-  if (url.protocol === "http:") return (to, options) => httpRequest(to, options);
+  if (url.protocol === "http:")
+    return (to, options) => process.getBuiltinModule("node:http").request(to, options);
   const https = await import("node:https");
   return (to, options) => https.request(to, options);
 }

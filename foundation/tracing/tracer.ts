@@ -2,7 +2,6 @@
  * Traces of one process: which requests are followed, and the spans of those that are. A request
  * whose caller has decided is followed or not as the caller says; others by the sampling rate.
  */
-import { randomBytes } from "node:crypto";
 import { formatTraceparent, parseTraceparent } from "../../common/trace-context.ts";
 import { OtlpExporter } from "./otlp-exporter.ts";
 import type { ExporterOptions } from "./otlp-exporter.ts";
@@ -80,6 +79,8 @@ function isChosen(traceId: string, rate: number): boolean {
 }
 
 function hexDice(): (bytes: number) => string {
+  // Not imported: a bundle that holds this file without using it would load the module at its start.
+  const { randomBytes } = process.getBuiltinModule("node:crypto");
   let block = randomBytes(BLOCK_BYTES);
   let at = 0;
   return (bytes) => {
