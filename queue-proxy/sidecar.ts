@@ -88,15 +88,18 @@ export class Sidecar {
     this.#front = createDataFront(createHooks(this.#path), config);
   }
 
-  /** Takes requests first, then looks for the container, then opens what is rarely asked. */
+  /**
+   * Greets an activator, which has to find out whose pod this is, while the port for requests opens;
+   * then looks for the container, then opens what is rarely asked.
+   */
   async start(): Promise<void> {
     const { config, clock, logger, sidecarAt } = this.#options;
     const host = bindHost(config.podIp);
+    this.#reporter.start();
     await this.#front.listen({ host, port: config.servingPort });
     this.#tls = await this.#openTls(host);
     this.#path.pod.start();
     this.#prober.start();
-    this.#reporter.start();
     const startMs = Math.round(clock.now() - sidecarAt);
     await this.#readyOrLate();
     await this.#openRest(host);
