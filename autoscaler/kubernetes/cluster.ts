@@ -156,9 +156,14 @@ class WatchedCluster implements Cluster {
       const { name, confirmedAt } = collection.stats;
       if (confirmedAt === 0) return `${name} have not been listed yet`;
     }
-    const ageMs = this.#copies.pods.ageMs();
-    if (ageMs <= STALE_MS) return "";
-    return `pods were last confirmed ${Math.round(ageMs / 1_000)} s ago`;
+    // Nothing is scaled on an old copy of either.
+    const { pods, deployments } = this.#copies;
+    for (const copy of [pods, deployments]) {
+      const ageMs = copy.ageMs();
+      if (ageMs <= STALE_MS) continue;
+      return `${copy.stats.name} were last confirmed ${Math.round(ageMs / 1_000)} s ago`;
+    }
+    return "";
   }
 
   stats(): readonly CollectionStats[] {
