@@ -103,10 +103,8 @@ const PROGRESS_DEADLINE = "120s";
 
 async function setProgressDeadline(deadline: string | null): Promise<void> {
   const data = JSON.stringify({ data: { "progress-deadline": deadline } });
-  await kubectl(
-    ...["patch", "configmap", "config-deployment", "-n", KNATIVE_NAMESPACE],
-    ...["--type=merge", "-p", data],
-  );
+  const what = ["configmap", "config-deployment", "-n", KNATIVE_NAMESPACE];
+  await kubectl("patch", ...what, "--type=merge", "-p", data);
 }
 
 /** What each suite said, for who wants to know why a test failed. */
