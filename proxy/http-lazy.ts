@@ -1,6 +1,7 @@
 /**
- * Node's HTTP/1.1 module, loaded when first used: the fast front needs nothing of it to take a request,
- * and the sidecar's start is part of every cold start.
+ * Node's HTTP/1.1 module, loaded when first used: it takes 10 ms, the fast front needs nothing of it to
+ * take a request, and the sidecar's start is part of every cold start. Asked for by name, because an
+ * import reads every export, and one of them, the WebSocket client, pulls in 40 ms of other modules.
  */
 import type * as Http from "node:http";
 

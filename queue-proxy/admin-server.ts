@@ -2,10 +2,9 @@
  * The small servers beside the data path: drain hook and the container's own state on 8022, stock
  * statistics on 9090, metrics on 9091. Node's plain server, since each has one route or two.
  */
-import type { IncomingMessage, Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { errorText } from "../common/errors.ts";
-import type { ServerResponse } from "./builtins.ts";
-import { http } from "./builtins.ts";
+import { http } from "../proxy/http-lazy.ts";
 import type { EngineReport } from "./core/engine-room.ts";
 import type { ContainerState } from "./core/readiness.ts";
 import { CONTAINER_STATES } from "./core/readiness.ts";

@@ -1,6 +1,6 @@
 /** Statistics for the stock autoscaler on 9090 and metrics on 9091; both are rarely asked. */
+import type { Server } from "node:http";
 import { createPageServer, listen } from "./admin-server.ts";
-import type { Server } from "./builtins.ts";
 import type { Stat } from "./core/stat-message.ts";
 import { encodeStat } from "./core/stat-message.ts";
 import type { DataPath } from "./data-path.ts";

@@ -5,7 +5,8 @@
 import type { ClientRequest } from "node:http";
 import net from "node:net";
 import { errorText } from "../common/errors.ts";
-import { http, http2 } from "./builtins.ts";
+import { http } from "../proxy/http-lazy.ts";
+import { http2 } from "../proxy/http2-lazy.ts";
 import type { ProbePlan, ProbeSpec } from "./core/probe-spec.ts";
 
 export interface TryResult {

@@ -2,13 +2,13 @@
  * Builds the sidecar from its parts and owns their life. Apart from `main.ts` so that what reads
  * the environment, the signals and the exit code of the process stays in one screen.
  */
+import type { Server } from "node:http";
 import type { Clock } from "../common/clock.ts";
 import type { Random } from "../common/random.ts";
 import type { Logger } from "../foundation/logger.ts";
 import type { SocketFront } from "../proxy/front.ts";
 import { createDnsDirectory, createFileDirectory } from "./activator-directory.ts";
 import { createAdminServer, listen } from "./admin-server.ts";
-import type { Server } from "./builtins.ts";
 import type { QueueProxyConfig } from "./config.ts";
 import { bindHost } from "./config.ts";
 import type { ProbePlan } from "./core/probe-spec.ts";

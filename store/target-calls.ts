@@ -24,7 +24,7 @@ type TargetCalls = Pick<
   | "removeTarget"
 >;
 
-/** A call of so many takes a sixth of a millisecond, for which requests have to wait. */
+/** Requests have to wait while the server works on a call, so it is kept short. */
 export const HEARTBEAT_BATCH = 16;
 const POD_BATCH = 32;
 /** Sweeps in a row at most, each handing over up to 64 slots. */

@@ -156,16 +156,16 @@ export async function runSuite(
     GATEWAY.ingressClass,
     "-disable-logstream",
   ];
+  const env = {
+    GATEWAY_OVERRIDE: GATEWAY.externalService,
+    GATEWAY_NAMESPACE_OVERRIDE: GATEWAY.namespace,
+    SYSTEM_NAMESPACE: KNATIVE_NAMESPACE,
+  };
+  const run = { timeoutMs: LIMIT_MS + 60_000, env };
   await setProgressDeadline(PROGRESS_DEADLINE);
-  const { stdout, stderr } = await attempt(join(binFolder(TOOL), suite), args, {
-    timeoutMs: LIMIT_MS + 60_000,
-    env: {
-      GATEWAY_OVERRIDE: GATEWAY.externalService,
-      GATEWAY_NAMESPACE_OVERRIDE: GATEWAY.namespace,
-      SYSTEM_NAMESPACE: KNATIVE_NAMESPACE,
-    },
-  });
-  await setProgressDeadline(null);
+  const { stdout, stderr } = await attempt(join(binFolder(TOOL), suite), args, run).finally(() =>
+    setProgressDeadline(null),
+  );
   writeFileSync(logOfSuite(system, suite), stdout + stderr);
   const results = readVerdicts(suite, stdout);
   if (results.length === 0) throw new Error(`${suite} ran no test: ${stdout.slice(-500)}`);
