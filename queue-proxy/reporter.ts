@@ -133,11 +133,14 @@ export class Reporter {
   }
 
   async #greet(endpoint: Endpoint): Promise<PushConnection | undefined> {
-    const connection = new PushConnection({
+    const connection: PushConnection = new PushConnection({
       endpoint,
       localAddress: this.#parts.localAddress,
       timeoutMs: PUSH_TIMEOUT_MS,
-      onClosed: () => this.#wake.signal(),
+      // One that never served wakes nobody: the pause between two rounds would be none.
+      onClosed: () => {
+        if (this.#connection === connection) this.#wake.signal();
+      },
     });
     if (await this.#send(connection, "hello")) {
       this.#connection = connection;

@@ -1,5 +1,7 @@
 /** What the real sidecar process tells activators, when, and to which of them. */
 import { rmSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ModelServer, ModelServerOptions } from "../../fixtures/servers/model-server.ts";
@@ -278,6 +280,29 @@ describe("the connection", () => {
   it("finds an activator that is named later", async () => {
     const serving = await model({});
     const sidecar = await sidecarOf({ userPort: serving.port, activators: [] });
+    const receives = await receiver();
+    sidecar.setActivators([receives.endpoint]);
+    await eventually(() => receives.last?.state === "ready", { timeoutMs: 2_000 });
+  });
+
+  it("pauses between two rounds where every connection is closed at once", async () => {
+    let connections = 0;
+    const closing = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => closing.listen(0, "127.0.0.1", resolve));
+    cleanups.push(async () => void closing.close());
+    const { port } = closing.address() as AddressInfo;
+    const serving = await model({});
+    const sidecar = await sidecarOf({
+      userPort: serving.port,
+      activators: [`127.0.0.1:${port}`],
+    });
+    await eventually(() => connections > 0);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    // Pauses of 0.1 s and more, and the few changes of a start; without them it was thousands.
+    expect(connections).toBeLessThan(30);
     const receives = await receiver();
     sidecar.setActivators([receives.endpoint]);
     await eventually(() => receives.last?.state === "ready", { timeoutMs: 2_000 });
