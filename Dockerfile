@@ -17,7 +17,7 @@ RUN --mount=type=secret,id=npmrc,target=/run/npmrc --mount=type=secret,id=ca,tar
     npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node scripts/build-images.ts /app && \
-    node scripts/warm-sidecar.ts 65532 --max-semi-space-size=2 /app/queue-proxy/main.mjs
+    node scripts/warm-sidecar.ts --max-semi-space-size=2 /app/queue-proxy
 
 # Started directly, so that signals arrive; nothing is written, so a read-only root will do.
 FROM ${NODE_IMAGE} AS runtime
@@ -38,7 +38,5 @@ CMD ["/app/autoscaler/main.mjs"]
 
 FROM runtime AS queue-proxy
 COPY --from=build /app/queue-proxy /app/queue-proxy
-# What V8 compiled at the build; a sixth of the processor time of a start (docs/decisions/0009).
-ENV NODE_COMPILE_CACHE=/app/queue-proxy/cache
 # The same flags as in local mode: docs/decisions/0009.
-CMD ["--max-semi-space-size=2", "/app/queue-proxy/main.mjs"]
+CMD ["--max-semi-space-size=2", "/app/queue-proxy/main.cjs"]

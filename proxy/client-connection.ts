@@ -3,6 +3,7 @@
  * without losing the answer that was just sent.
  */
 import type { Socket } from "node:net";
+import { withoutMapping } from "../common/peer-address.ts";
 import { reasonPhrase } from "./http-lazy.ts";
 import { sendableHeaders } from "./latin1.ts";
 import type { OwnAnswer } from "./types.ts";
@@ -33,7 +34,7 @@ export class ClientConnection {
 
   constructor(socket: Socket) {
     this.socket = socket;
-    this.remoteAddress = socket.remoteAddress ?? "";
+    this.remoteAddress = withoutMapping(socket.remoteAddress ?? "");
     this.remotePort = socket.remotePort ?? 0;
     this.isEncrypted = "encrypted" in socket;
   }

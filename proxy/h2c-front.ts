@@ -4,6 +4,7 @@
  */
 import type { Http2Server, Http2Session, ServerHttp2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
+import { withoutMapping } from "../common/peer-address.ts";
 import { answerFields, readRequestFields } from "./h2-headers.ts";
 import { H2cExchange } from "./h2c-exchange.ts";
 import { getHeader, isHeaderName } from "./headers.ts";
@@ -198,7 +199,8 @@ function peerOf(stream: ServerHttp2Stream): {
   readonly remotePort: number;
 } {
   const socket = stream.session?.socket;
-  return { remoteAddress: socket?.remoteAddress ?? "", remotePort: socket?.remotePort ?? 0 };
+  const remoteAddress = withoutMapping(socket?.remoteAddress ?? "");
+  return { remoteAddress, remotePort: socket?.remotePort ?? 0 };
 }
 
 function requestFraming(flags: number, fields: readonly string[]): BodyFraming | undefined {

@@ -5,6 +5,7 @@
  *   head -> exchange (body, answer) -> head ...      | closing: the last answer is decided
  */
 import type { Socket } from "node:net";
+import { withoutMapping } from "../common/peer-address.ts";
 import { lingerAndClose, rawAnswer } from "./client-connection.ts";
 import { ClientReads, type ReadsOwner } from "./client-reads.ts";
 import { MalformedMessage } from "./head-lines.ts";
@@ -72,7 +73,7 @@ export class RawConnection implements RawExchangeOwner, ReadsOwner {
     this.socket = socket;
     // Read once: a socket forgets its peer when it closes.
     this.#origin = {
-      remoteAddress: socket.remoteAddress ?? "",
+      remoteAddress: withoutMapping(socket.remoteAddress ?? ""),
       remotePort: socket.remotePort ?? 0,
     };
     this.#isEncrypted = "encrypted" in socket;

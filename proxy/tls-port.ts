@@ -12,7 +12,7 @@ export interface TlsPortParts {
   /** Holds `tls.crt` and `tls.key`. */
   readonly folder: string;
   readonly options: TlsOptions;
-  readonly host: string;
+  readonly host: string | undefined;
   readonly port: number;
   readonly reloadEveryMs: number;
   accept(socket: Socket): void;

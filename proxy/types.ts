@@ -212,7 +212,8 @@ export interface Front {
 }
 
 export interface ListenOptions {
-  readonly host: string;
+  /** Undefined: all addresses, IPv6 as well where the machine has it. */
+  readonly host: string | undefined;
   readonly port: number;
   /** Several processes share the port (Node 23.1 and later). */
   readonly reusePort?: boolean;

@@ -121,7 +121,7 @@ function send(response: ServerResponse, status: number, body: string): void {
   response.end(body);
 }
 
-export function listen(server: Server, host: string, port: number): Promise<void> {
+export function listen(server: Server, host: string | undefined, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => {

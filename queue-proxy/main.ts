@@ -38,9 +38,7 @@ async function main(): Promise<void> {
   await sidecar.start();
 }
 
-try {
-  await main();
-} catch (error) {
+main().catch((error: unknown) => {
   createLogger({ name: "queue-proxy" }).error("cannot start", { error });
   process.exit(1);
-}
+});

@@ -11,7 +11,7 @@ const REPORT_EVERY_MS = 1_000;
 
 export interface PagesParts {
   readonly path: DataPath;
-  readonly host: string;
+  readonly host: string | undefined;
   readonly boot: () => number;
 }
 
@@ -37,7 +37,10 @@ export async function startPages(parts: PagesParts): Promise<Server[]> {
 }
 
 /** All interfaces means those of the pod, which in local mode is one loopback address. */
-function metricsAddress(wanted: string, podHost: string): { host: string; port: number } {
+function metricsAddress(
+  wanted: string,
+  podHost: string | undefined,
+): { host: string | undefined; port: number } {
   const colon = wanted.lastIndexOf(":");
   const host = wanted.slice(0, Math.max(0, colon)).replace(/^\[|\]$/g, "");
   const port = Number(wanted.slice(colon + 1));

@@ -142,6 +142,7 @@ export class Reporter {
         if (this.#connection === connection) this.#wake.signal();
       },
     });
+    await connection.open();
     if (await this.#send(connection, "hello")) {
       this.#connection = connection;
       return connection;

@@ -32,10 +32,11 @@ import { openTlsPort, RELOAD_EVERY_MS, type TlsPort } from "./tls.ts";
 /** Shown in the dashboard; the image build replaces it by its version. */
 const BUILD = "0.1.0";
 const ADMIN_PORT = 8_022;
-/** Longest wait for the pod to be ready before what is rarely asked is opened. */
-const MOST_REST_MS = 100;
-/** From the change to ready until then: its report is on the way, and nothing else is to be done. */
-const REPORT_LEAD_MS = 2;
+/**
+ * What is rarely asked is opened this long after the start, or after the pod became ready if that is
+ * sooner: its first request is past by then.
+ */
+const REST_MS = 100;
 
 export interface SidecarOptions {
   readonly config: QueueProxyConfig;
@@ -101,7 +102,7 @@ export class Sidecar {
     this.#path.pod.start();
     this.#prober.start();
     const startMs = Math.round(clock.now() - sidecarAt);
-    await this.#readyOrLate();
+    await this.#firstRequest();
     await this.#openRest(host);
     if (config.observability.tracing !== undefined) void this.#trace();
     logger.info("started", { port: config.servingPort, startMs });
@@ -110,8 +111,8 @@ export class Sidecar {
     }
   }
 
-  /** The servers beside the data path need a module whose loading would hold up the first report. */
-  async #openRest(host: string): Promise<void> {
+  /** The servers beside the data path need a module whose loading would hold up the first request. */
+  async #openRest(host: string | undefined): Promise<void> {
     const admin = createAdminServer({
       waitForDrain: () => this.#path.drainer.waitForDrain(),
       onContainerReport: (report) => this.#path.pod.onContainerReport(report),
@@ -121,13 +122,13 @@ export class Sidecar {
     this.#servers = [admin, ...pages];
   }
 
-  #readyOrLate(): Promise<void> {
+  /** The time in which it comes, where the container was not slow. */
+  #firstRequest(): Promise<void> {
     return new Promise((resolve) => {
-      const late = setTimeout(resolve, MOST_REST_MS);
+      const timer = setTimeout(resolve, REST_MS);
       this.#onReady = () => {
         this.#onReady = () => {};
-        clearTimeout(late);
-        setTimeout(resolve, REPORT_LEAD_MS);
+        timer.refresh();
       };
       this.#noteState();
     });
@@ -150,7 +151,7 @@ export class Sidecar {
     this.#path.drainer.signal();
   }
 
-  #openTls(host: string): Promise<TlsPort | undefined> {
+  #openTls(host: string | undefined): Promise<TlsPort | undefined> {
     const { config, logger } = this.#options;
     const { reloadCertificateMs: reloadEveryMs = RELOAD_EVERY_MS } = this.#options;
     return openTlsPort({ config, front: this.#front, logger, host, reloadEveryMs });

@@ -25,7 +25,7 @@ export interface TlsParts {
   readonly config: QueueProxyConfig;
   readonly front: SocketFront;
   readonly logger: Logger;
-  readonly host: string;
+  readonly host: string | undefined;
   readonly reloadEveryMs: number;
 }
 

@@ -6,11 +6,11 @@
 import { cpSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "./bundle.ts";
+import { bundleSidecar } from "./sidecar/bundle-sidecar.ts";
 
 /** File in the image, and where it comes from. */
 const ENTRIES: Readonly<Record<string, string>> = {
   "activator/main.mjs": "activator/main.ts",
-  "queue-proxy/main.mjs": "queue-proxy/main.ts",
   "autoscaler/main.mjs": "autoscaler/main.ts",
   "autoscaler/tuner-worker.mjs": "autoscaler/tuner-worker.ts",
   "autoscaler/webhook.mjs": "autoscaler/webhook-main.ts",
@@ -26,6 +26,7 @@ for (const [target, source] of Object.entries(ENTRIES)) {
   if (!existsSync(input)) continue;
   await bundle({ input, file: join(folder, target), sourcemap: false });
 }
+await bundleSidecar(join(folder, "queue-proxy"), false);
 // Read at the start, from beside the folder of the bundle, as in the sources.
 cpSync(join(root, "lua"), join(folder, "lua"), { recursive: true });
 cpSync(join(root, "dashboard/page"), join(folder, "dashboard/page"), { recursive: true });

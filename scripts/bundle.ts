@@ -25,13 +25,32 @@ const lazyBuiltins: Plugin = {
   }),
 };
 
+/** A script by itself, which `node:vm` can compile: nothing is imported, and nothing leaks out. */
+const asScript: Plugin = {
+  name: "as-script",
+  renderChunk: (code) => {
+    const own = code.replaceAll(
+      /\brequire\("(node:[a-z0-9/]+)"\)/g,
+      'process.getBuiltinModule("$1")',
+    );
+    const rest = /\b(?:require|import)\("[^"]*"\)/.exec(own);
+    if (rest !== null) throw new Error(`${rest[0]}: a script of node:vm cannot import`);
+    return { code: `(() => {"use strict";${own}\n})();\n`, map: null };
+  },
+};
+
+/** A module of Node. */
 export async function bundle({ input, file, sourcemap }: BundleOptions): Promise<void> {
-  const build = await rolldown({
-    input,
-    platform: "node",
-    plugins: [lazyBuiltins],
-    logLevel: "warn",
-  });
+  const build = await rolldown({ ...COMMON, input, plugins: [lazyBuiltins] });
   await build.write({ file, format: "esm", sourcemap, codeSplitting: false });
   await build.close();
 }
+
+/** A script that runs in any context, also by `require`. */
+export async function bundleScript({ input, file, sourcemap }: BundleOptions): Promise<void> {
+  const build = await rolldown({ ...COMMON, input, plugins: [asScript] });
+  await build.write({ file, format: "cjs", sourcemap, codeSplitting: false });
+  await build.close();
+}
+
+const COMMON = { platform: "node", logLevel: "warn" } as const;

@@ -17,6 +17,7 @@ import {
   RUN_LIMIT_HEADER,
   TARGET_UID_HEADER,
 } from "../../common/contracts/headers.ts";
+import { withoutMapping } from "../../common/peer-address.ts";
 import { TENANT_ALIAS_HEADERS, TENANT_ID_HEADER } from "../../common/contracts/workflow-headers.ts";
 import { type HeaderNames, headerNames } from "../../common/header-names.ts";
 import type { CallerHeaders } from "./caller-headers.ts";
@@ -158,9 +159,4 @@ function listedNames(connection: string): ReadonlySet<string> | null {
   const lower = connection.toLowerCase();
   if (lower === "" || lower === "keep-alive" || lower === "close") return null;
   return new Set(lower.split(",").map((name) => name.trim()));
-}
-
-/** `::ffff:10.0.0.1` is the same peer as `10.0.0.1`. */
-export function withoutMapping(address: string): string {
-  return address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address;
 }

@@ -3,7 +3,7 @@
  * are named by the operator; everybody else's tenant headers are removed.
  */
 import { BlockList, isIP } from "node:net";
-import { withoutMapping } from "./forward-headers.ts";
+import { withoutMapping } from "../../common/peer-address.ts";
 
 /** Weights as the script takes them. */
 const SMALLEST_WEIGHT = 0.001;

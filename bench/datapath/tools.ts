@@ -145,10 +145,10 @@ function moduleFolder(folder: string): string | undefined {
 }
 
 function sidecarBundle(): string {
-  const path = join(ROOT, ".cache/queue-proxy/main.mjs");
-  const failure = run(process.execPath, [join(ROOT, "scripts/build-sidecar.ts"), path], ROOT);
+  const folder = join(ROOT, ".cache/queue-proxy");
+  const failure = run(process.execPath, [join(ROOT, "scripts/build-sidecar.ts"), folder], ROOT);
   if (failure !== undefined) throw new Error(`The sidecar cannot be bundled: ${failure}`);
-  return path;
+  return join(folder, "main.cjs");
 }
 
 function onPath(name: string): string | undefined {

@@ -88,7 +88,7 @@ export class OtlpExporter {
   }
 
   async #post(body: string): Promise<boolean> {
-    const send = await requestOf(this.#url);
+    const send = requestOf(this.#url);
     return new Promise((resolve) => {
       const outgoing = send(this.#url, {
         method: "POST",
@@ -120,11 +120,12 @@ export class OtlpExporter {
 
 type Send = (url: URL, options: RequestOptions) => ClientRequest;
 
-async function requestOf(url: URL): Promise<Send> {
-  if (url.protocol === "http:")
-    return (to, options) => process.getBuiltinModule("node:http").request(to, options);
-  const https = await import("node:https");
-  return (to, options) => https.request(to, options);
+/** Fetched here, since few processes send traces and an import costs every start. */
+function requestOf(url: URL): Send {
+  const { request } = process.getBuiltinModule(
+    url.protocol === "http:" ? "node:http" : "node:https",
+  );
+  return (to, options) => request(to, options);
 }
 
 const SPAN_KINDS = { internal: 1, server: 2, client: 3 } as const;

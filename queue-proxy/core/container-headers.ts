@@ -11,6 +11,7 @@ import {
   ORIGINAL_HOST_HEADER,
 } from "../../common/contracts/headers.ts";
 import { HeaderNames } from "../../common/header-names.ts";
+import { withoutMapping } from "../../common/peer-address.ts";
 
 const CONNECTION = "connection";
 
@@ -48,7 +49,7 @@ function addWritten(out: string[], seen: Seen, hop: Hop): void {
   if (hop.kind === "traffic" && seen.originalHost) replaceHost(out, seen.originalHost);
   const shim = seen.forwarded === undefined ? forwardedShim(seen.for, seen.host, seen.proto) : "";
   if (shim !== "") out.push("Forwarded", shim);
-  const peer = plainAddress(hop.remoteAddress);
+  const peer = withoutMapping(hop.remoteAddress);
   out.push("X-Forwarded-For", seen.for === undefined ? peer : `${seen.for}, ${peer}`);
 }
 
@@ -132,9 +133,4 @@ function replaceHost(headers: string[], host: string): void {
     return;
   }
   headers.push("Host", host);
-}
-
-/** IPv4 peers of a dual-stack socket appear as `::ffff:a.b.c.d`. */
-function plainAddress(address: string): string {
-  return address.startsWith("::ffff:") ? address.slice(7) : address;
 }

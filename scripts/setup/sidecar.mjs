@@ -9,20 +9,22 @@ const SOURCES = [
   "proxy",
   "common",
   "foundation",
+  "scripts/sidecar",
   "scripts/build-sidecar.ts",
   "scripts/bundle.ts",
 ];
 
 /** Returns the environment that names the bundle; without it the sources run, only slower. */
 export function ensureSidecar(root, node) {
-  const file = join(root, ".cache/queue-proxy/main.mjs");
+  const folder = join(root, ".cache/queue-proxy");
+  const file = join(folder, "main.cjs");
   const stampFile = `${file}.stamp`;
   const stamp = digest(root);
   const fresh =
     existsSync(file) && existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp;
   if (!fresh) {
-    mkdirSync(join(root, ".cache/queue-proxy"), { recursive: true });
-    const built = spawnSync(node, [join(root, "scripts/build-sidecar.ts"), file], {
+    mkdirSync(folder, { recursive: true });
+    const built = spawnSync(node, [join(root, "scripts/build-sidecar.ts"), folder], {
       encoding: "utf8",
     });
     if (built.status !== 0) {

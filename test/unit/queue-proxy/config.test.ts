@@ -56,8 +56,8 @@ describe("readQueueProxyConfig", () => {
 
 it.each([
   ["127.9.8.7", "127.9.8.7"],
-  ["10.0.0.1", "0.0.0.0"],
-  ["fd00::1", "::"],
+  ["10.0.0.1", undefined],
+  ["fd00::1", undefined],
 ])("binds for a pod at %s on %s", (podIp, host) => {
   expect(bindHost(podIp)).toBe(host);
 });

@@ -5,7 +5,6 @@ import {
   answerHeaders,
   attemptHeaders,
   forwardedHeaders,
-  withoutMapping,
 } from "../../../../activator/core/forward-headers.ts";
 import type { Surroundings } from "../../../../activator/core/forward-headers.ts";
 import { INTERNAL_HEADERS } from "../../../../common/contracts/headers.ts";
@@ -126,12 +125,5 @@ describe("answerHeaders", () => {
   it("leaves a request id of the container's own alone", () => {
     const list = answerHeaders(["X-Request-Id", "theirs"], ["x-request-id", "r1", "b", "c"]);
     expect(list).toEqual(["X-Request-Id", "theirs", "b", "c"]);
-  });
-});
-
-describe("withoutMapping", () => {
-  it("reads a mapped address as the one it is", () => {
-    expect(withoutMapping("::ffff:127.0.0.1")).toBe("127.0.0.1");
-    expect(withoutMapping("2001:db8::1")).toBe("2001:db8::1");
   });
 });
