@@ -2,8 +2,8 @@
 import { CELL_MEMBER_TABLE } from "../cells/config.ts";
 import type { CellMemberConfig } from "../cells/config.ts";
 import { readConfig } from "../foundation/config.ts";
-import type { Address } from "./config.ts";
-import { address } from "./config.ts";
+import { address } from "../foundation/listen-address.ts";
+import type { Address } from "../foundation/listen-address.ts";
 
 export interface CellConfig extends CellMemberConfig {
   /** Port for other cells. */
@@ -16,6 +16,6 @@ export function readCellConfig(
   const isLocal = (env["PILOTLIGHT_RUN_FOLDER"] ?? "") !== "";
   return readConfig<CellConfig>(env, {
     ...CELL_MEMBER_TABLE,
-    cellListen: ["PILOTLIGHT_CELL_LISTEN", address(isLocal ? "127.0.0.1:0" : "0.0.0.0:8015")],
+    cellListen: ["PILOTLIGHT_CELL_LISTEN", address(isLocal ? "127.0.0.1:0" : ":8015")],
   });
 }

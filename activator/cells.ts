@@ -4,6 +4,7 @@
  */
 import type { TLSSocket } from "node:tls";
 import { CellNode } from "../cells/node.ts";
+import { withoutMapping } from "../common/peer-address.ts";
 import type { Random } from "../common/random.ts";
 import type { Logger } from "../foundation/logger.ts";
 import { createFront } from "../proxy/front.ts";
@@ -127,7 +128,7 @@ export class ActivatorCells {
   }
 
   #accept(socket: TLSSocket, cell: string): void {
-    const key = `${socket.remoteAddress ?? ""} ${socket.remotePort ?? 0}`;
+    const key = `${withoutMapping(socket.remoteAddress ?? "")} ${socket.remotePort ?? 0}`;
     this.#peers.set(key, cell);
     socket.on("close", () => this.#peers.delete(key));
     // Its first bytes say what it speaks, as on the cleartext ports.

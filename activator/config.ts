@@ -2,6 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { flag, integer, oneOf, readConfig, text } from "../foundation/config.ts";
 import type { Parser, ParserTable } from "../foundation/config.ts";
+import { address, parseAddress } from "../foundation/listen-address.ts";
+import type { Address } from "../foundation/listen-address.ts";
 import { LOG_LEVELS } from "../foundation/logger.ts";
 import type { LogLevel } from "../foundation/logger.ts";
 import type { FrontForm } from "../proxy/types.ts";
@@ -13,11 +15,6 @@ import type { ObservingConfig } from "./observing-config.ts";
 import { runVariables } from "./runs/run-config.ts";
 import type { RunConfig } from "./runs/run-config.ts";
 import { parseGateways, parseWeights } from "./core/tenants.ts";
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
 
 export type InternalTlsConfig = Pick<
   InternalTlsOptions,
@@ -89,9 +86,9 @@ export function readActivatorConfig(
     activatorName: ["PILOTLIGHT_ACTIVATOR_ID", name],
     activatorId: ["PILOTLIGHT_ACTIVATOR_ID", (value) => `${name(value)}.${mark()}`],
     sharedListen: ["PILOTLIGHT_SHARED_LISTEN", optionalAddress],
-    listen: ["PILOTLIGHT_LISTEN", address(isLocal ? "127.0.0.1:0" : "0.0.0.0:8012")],
-    h2cListen: ["PILOTLIGHT_H2C_LISTEN", optionalAddressOr(isLocal ? "" : "0.0.0.0:8013")],
-    pushListen: ["PILOTLIGHT_PUSH_LISTEN", address(isLocal ? "127.0.0.1:0" : "0.0.0.0:8014")],
+    listen: ["PILOTLIGHT_LISTEN", address(isLocal ? "127.0.0.1:0" : ":8012")],
+    h2cListen: ["PILOTLIGHT_H2C_LISTEN", optionalAddressOr(isLocal ? "" : ":8013")],
+    pushListen: ["PILOTLIGHT_PUSH_LISTEN", address(isLocal ? "127.0.0.1:0" : ":8014")],
     internalTls: ["PILOTLIGHT_SYSTEM_INTERNAL_TLS", internalTlsSwitch(env)],
     runFolder: ["PILOTLIGHT_RUN_FOLDER", text("")],
     clusterDomain: ["CLUSTER_DOMAIN", text("cluster.local")],
@@ -159,7 +156,7 @@ function internalTlsSwitch(
     const read = readConfig<InternalTlsVariables>(env, {
       folder: ["PILOTLIGHT_TLS_FOLDER", text("/var/run/pilotlight/routing-certs")],
       bundleFolder: ["PILOTLIGHT_TRUST_BUNDLES", text("/var/run/pilotlight/trust-bundles")],
-      listen: ["PILOTLIGHT_TLS_LISTEN", address("0.0.0.0:8112")],
+      listen: ["PILOTLIGHT_TLS_LISTEN", address(":8112")],
       minVersion: ["ACTIVATOR_TLS_MIN_VERSION", oneOf(TLS_VERSIONS, "")],
       maxVersion: ["ACTIVATOR_TLS_MAX_VERSION", oneOf(TLS_VERSIONS, "")],
       cipherSuites: ["ACTIVATOR_TLS_CIPHER_SUITES", text("")],
@@ -211,19 +208,4 @@ function optionalAddress(value: string | undefined): Address | null {
 
 function optionalAddressOr(fallback: string): Parser<Address | null> {
   return (value) => optionalAddress(value ?? fallback);
-}
-
-export function address(fallback: string): Parser<Address> {
-  return (value) => parseAddress(value === undefined || value === "" ? fallback : value);
-}
-
-function parseAddress(value: string): Address {
-  const colon = value.lastIndexOf(":");
-  const host = value.slice(0, colon).replace(/^\[|\]$/g, "");
-  const port = Number(value.slice(colon + 1));
-  const isPort = /^\d+$/.test(value.slice(colon + 1)) && port <= 65_535;
-  if (colon < 1 || host === "" || !isPort) {
-    throw new Error(`got "${value}", expected host:port, for example 127.0.0.1:8080`);
-  }
-  return { host, port };
 }

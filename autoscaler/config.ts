@@ -4,14 +4,11 @@ import { CELL_MEMBER_TABLE } from "../cells/config.ts";
 import type { CellMemberConfig } from "../cells/config.ts";
 import { PlatformError } from "../common/errors.ts";
 import { integer, oneOf, readConfig, text } from "../foundation/config.ts";
-import type { Parser, ParserTable } from "../foundation/config.ts";
+import type { ParserTable } from "../foundation/config.ts";
+import { address } from "../foundation/listen-address.ts";
+import type { Address } from "../foundation/listen-address.ts";
 import { LOG_LEVELS } from "../foundation/logger.ts";
 import type { LogLevel } from "../foundation/logger.ts";
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
 
 /** How a process of a cluster reaches the API server. */
 export interface ApiConfig {
@@ -55,7 +52,7 @@ export function readAutoscalerConfig(
     storePrefix: ["PILOTLIGHT_STORE_PREFIX", text("pl")],
     holder: ["POD_NAME", (value) => `${value ?? "autoscaler"}.${randomBytes(6).toString("hex")}`],
     shards: ["PILOTLIGHT_SHARDS", integer({ min: 1, max: 64, fallback: 1 })],
-    adminListen: ["PILOTLIGHT_ADMIN_LISTEN", address("0.0.0.0:9090")],
+    adminListen: ["PILOTLIGHT_ADMIN_LISTEN", address(":9090")],
     eventSink: ["K_SINK", text("")],
     logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
   });
@@ -70,18 +67,4 @@ function refuseSeveralVoices({ cell, shards }: AutoscalerConfig): void {
   throw new PlatformError("ERR_CONFIG_INVALID", `Bad configuration.\n${fault}`, {
     details: { faults: [fault] },
   });
-}
-
-export function address(fallback: string): Parser<Address> {
-  return (value) => {
-    const given = value === undefined || value === "" ? fallback : value;
-    const colon = given.lastIndexOf(":");
-    const host = given.slice(0, colon).replaceAll(/^\[|\]$/g, "");
-    const port = Number(given.slice(colon + 1));
-    const isPort = /^\d+$/.test(given.slice(colon + 1)) && port <= 65_535;
-    if (colon < 1 || host === "" || !isPort) {
-      throw new Error(`got "${given}", expected host:port, for example 127.0.0.1:9090`);
-    }
-    return { host, port };
-  };
 }

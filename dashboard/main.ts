@@ -5,10 +5,10 @@
  */
 import type { FastifyInstance } from "fastify";
 import { createAdminServer } from "../autoscaler/admin-server.ts";
-import type { Address } from "../autoscaler/config.ts";
 import { openApi } from "../autoscaler/kubernetes/api.ts";
 import { readCardPrices } from "../common/card-prices.ts";
 import { systemClock } from "../foundation/clock.ts";
+import type { Address } from "../foundation/listen-address.ts";
 import { createLifecycle, stopOnSignals } from "../foundation/lifecycle.ts";
 import { createLogger } from "../foundation/logger.ts";
 import type { Logger } from "../foundation/logger.ts";

@@ -1,9 +1,11 @@
 /** Options of the webhook, read from its environment once and frozen. */
 import { oneOf, readConfig, text } from "../../foundation/config.ts";
+import { address } from "../../foundation/listen-address.ts";
+import type { Address } from "../../foundation/listen-address.ts";
 import { LOG_LEVELS } from "../../foundation/logger.ts";
 import type { LogLevel } from "../../foundation/logger.ts";
-import { address, API_TABLE } from "../config.ts";
-import type { Address, ApiConfig } from "../config.ts";
+import { API_TABLE } from "../config.ts";
+import type { ApiConfig } from "../config.ts";
 
 export interface WebhookConfig extends ApiConfig {
   readonly listen: Address;
@@ -19,8 +21,8 @@ export function readWebhookConfig(
 ): Readonly<WebhookConfig> {
   return readConfig<WebhookConfig>(env, {
     ...API_TABLE,
-    listen: ["PILOTLIGHT_WEBHOOK_LISTEN", address("0.0.0.0:8443")],
-    adminListen: ["PILOTLIGHT_ADMIN_LISTEN", address("0.0.0.0:9090")],
+    listen: ["PILOTLIGHT_WEBHOOK_LISTEN", address(":8443")],
+    adminListen: ["PILOTLIGHT_ADMIN_LISTEN", address(":9090")],
     service: ["PILOTLIGHT_WEBHOOK_SERVICE", text("pilotlight-webhook")],
     secret: ["PILOTLIGHT_WEBHOOK_SECRET", text("pilotlight-webhook-certs")],
     logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],

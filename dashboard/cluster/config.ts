@@ -1,7 +1,9 @@
 /** Options of the dashboard of a cluster, read from its environment once and frozen. */
-import { API_TABLE, address } from "../../autoscaler/config.ts";
-import type { Address, ApiConfig } from "../../autoscaler/config.ts";
+import { API_TABLE } from "../../autoscaler/config.ts";
+import type { ApiConfig } from "../../autoscaler/config.ts";
 import { oneOf, readConfig, text } from "../../foundation/config.ts";
+import { address } from "../../foundation/listen-address.ts";
+import type { Address } from "../../foundation/listen-address.ts";
 import { LOG_LEVELS } from "../../foundation/logger.ts";
 import type { LogLevel } from "../../foundation/logger.ts";
 
@@ -28,7 +30,7 @@ export function readDashboardConfig(
     storePrefix: ["PILOTLIGHT_STORE_PREFIX", text("pl")],
     asyncStoreUrl: ["PILOTLIGHT_ASYNC_STORE_URL", text("")],
     listen: ["PILOTLIGHT_DASHBOARD_LISTEN", address("127.0.0.1:8090")],
-    adminListen: ["PILOTLIGHT_ADMIN_LISTEN", address("0.0.0.0:9090")],
+    adminListen: ["PILOTLIGHT_ADMIN_LISTEN", address(":9090")],
     cardPrices: ["PILOTLIGHT_CARD_PRICES", text("")],
     logLevel: ["PILOTLIGHT_LOG_LEVEL", oneOf(LOG_LEVELS, "info")],
   });
