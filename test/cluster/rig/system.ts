@@ -126,14 +126,7 @@ export async function waitForActivators(system: System, count?: number): Promise
   await waitFor(
     `the activators of ${system} in the Service`,
     async () => {
-      interface Subsets {
-        readonly subsets?: readonly {
-          readonly addresses?: readonly { readonly targetRef?: { readonly name: string } }[];
-        }[];
-      }
-      const found = await getObject<Subsets>("endpoints", "activator-service", ...NAMESPACE);
-      const addresses = (found?.subsets ?? []).flatMap(({ addresses: list = [] }) => list);
-      const names = addresses.map(({ targetRef }) => targetRef?.name ?? "");
+      const names = await namesBehind("activator-service", KNATIVE_NAMESPACE);
       const ours = names.filter((name) => name.startsWith("pilotlight-")).length;
       const wanted = system === "pilotlight" ? ours : names.length - ours;
       if (wanted > 0 && wanted === names.length && (count === undefined || wanted === count)) {
@@ -143,6 +136,34 @@ export async function waitForActivators(system: System, count?: number): Promise
     },
     { timeoutMs: 120_000, everyMs: 250 },
   );
+}
+
+/**
+ * Waits until the ingress leads to our activators for this revision. Where no activator was ready for a
+ * moment, stock's controller leads it to the pods themselves ("Forcing SKS into Serve mode").
+ */
+export async function waitForActivatorsInFront(revision: string): Promise<void> {
+  await waitFor(
+    `activators in front of ${revision}`,
+    async () => {
+      const names = await namesBehind(revision, "default");
+      if (names.length > 0 && names.every((name) => name.startsWith("pilotlight-"))) return true;
+      throw new Error(`it leads to ${names.join(", ") || "nobody"}`);
+    },
+    { timeoutMs: 120_000, everyMs: 250 },
+  );
+}
+
+/** Names of the pods that a Service leads to. */
+async function namesBehind(service: string, namespace: string): Promise<readonly string[]> {
+  interface Endpoints {
+    readonly subsets?: readonly {
+      readonly addresses?: readonly { readonly targetRef?: { readonly name: string } }[];
+    }[];
+  }
+  const found = await getObject<Endpoints>("endpoints", service, "-n", namespace);
+  const addresses = (found?.subsets ?? []).flatMap(({ addresses: list = [] }) => list);
+  return addresses.map(({ targetRef }) => targetRef?.name ?? "");
 }
 
 export const nodeNames: readonly string[] = NODES.map(({ name }) => name);

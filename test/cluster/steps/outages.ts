@@ -25,7 +25,7 @@ import {
   waitForZero,
 } from "../rig/services.ts";
 import type { Pod } from "../rig/services.ts";
-import { CLASS, OURS } from "../rig/system.ts";
+import { CLASS, OURS, waitForActivatorsInFront } from "../rig/system.ts";
 import { expect } from "./step.ts";
 import type { Step } from "./step.ts";
 
@@ -161,6 +161,7 @@ async function deployTwo(name: string): Promise<readonly Pod[]> {
   });
   const pods = await waitForReadyPods(name, 2);
   await untilAnswered(name);
+  await waitForActivatorsInFront(`${name}-00001`);
   return pods;
 }
 
