@@ -8,6 +8,8 @@ export interface BundleOptions {
   readonly sourcemap: boolean;
 }
 
+const COMMON = { platform: "node", logLevel: "warn" } as const;
+
 /**
  * An import of `node:http` reads all its exports, one of which loads a WebSocket client of 40 ms.
  * Asking for the module object and taking what is needed does not.
@@ -52,5 +54,3 @@ export async function bundleScript({ input, file, sourcemap }: BundleOptions): P
   await build.write({ file, format: "cjs", sourcemap, codeSplitting: false });
   await build.close();
 }
-
-const COMMON = { platform: "node", logLevel: "warn" } as const;

@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,6 +20,7 @@ import {
 } from "../../common/contracts/headers.ts";
 import type { PushReport } from "../../common/contracts/push.ts";
 import { TOKEN_AUDIENCE } from "../../common/contracts/push.ts";
+import { COMPILED } from "../../queue-proxy/compiled.ts";
 
 const LIMIT_MS = 30_000;
 /** Between the two signals to end: of two at once a process may see one. */
@@ -62,6 +63,7 @@ export async function warmSidecar(folder: string, flags: readonly string[]): Pro
     await new Promise((resolve) => setTimeout(resolve, SECOND_SIGNAL_MS));
     child.kill("SIGTERM");
     await ended;
+    if (!existsSync(join(folder, COMPILED))) fail("it left no compiled code");
   } finally {
     clearTimeout(late);
     child.kill("SIGKILL");
