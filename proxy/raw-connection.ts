@@ -166,6 +166,7 @@ export class RawConnection implements RawExchangeOwner, ReadsOwner {
   }
 
   readonly #onEnd = (): void => {
+    this.#exchange?.writeNow();
     // A client that ends its side before its answer is complete is gone, as with stock.
     if (this.#exchange === undefined || this.#exchange.isDone) this.socket.end();
     else this.socket.destroy();
@@ -284,6 +285,7 @@ export class RawConnection implements RawExchangeOwner, ReadsOwner {
   #refuse(reason: RefusedReason): void {
     if (this.#isClosing && this.#exchange === undefined) return;
     const answer = this.#owner.hooks.onRefused(reason);
+    this.#exchange?.writeNow();
     const exchange = this.#exchange;
     this.#input = undefined;
     this.#isClosing = true;

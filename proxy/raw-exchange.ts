@@ -18,6 +18,7 @@ import { RawRequestBody } from "./raw-request-body.ts";
 import type { ReadRequest } from "./request-head.ts";
 import { clientHeaders, switchHeadText } from "./response-writer.ts";
 import type { BodyFraming } from "./sides.ts";
+import { type LateWriter, writeAtTurnEnd } from "./turn-end.ts";
 import type { OwnAnswer, RequestHead, ResponseHead } from "./types.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -46,12 +47,12 @@ export interface RawExchangeOwner {
   onExchangeClosed(): void;
 }
 
-export class RawExchange extends ClientExchange {
+export class RawExchange extends ClientExchange implements LateWriter {
   readonly head: RequestHead;
   readonly body: RawRequestBody;
   protected readonly upgradeSpelling: string;
   #owner: RawExchangeOwner;
-  /** Text that waits for the end of this tick, so that it leaves with what follows it. */
+  /** Text that waits for the end of this turn, so that it leaves with what follows it. */
   #pending = "";
   /** Body behind that: small chunks that arrived together leave as one. */
   #pendingChunk = "";
@@ -60,6 +61,8 @@ export class RawExchange extends ClientExchange {
   /** Body bytes that the announced length still allows; -1 for no announced length. */
   #lengthLeft = -1;
   #continueSent = false;
+  /** Nothing follows what waits for the end of this turn. */
+  #isWhole = false;
   #isDone = false;
   #isSwitched = false;
 
@@ -119,7 +122,7 @@ export class RawExchange extends ClientExchange {
   }
 
   destroyClient(): void {
-    if (this.isClosed || this.#isDone) return;
+    if (this.isClosed || this.#isWhole) return;
     const { socket } = this.#owner;
     // What was answered so far still goes out.
     this.#flush();
@@ -131,7 +134,7 @@ export class RawExchange extends ClientExchange {
 
   /** The client is gone, or its connection broke. */
   lost(): void {
-    if (!this.#isDone) this.giveUp();
+    if (!this.#isWhole) this.giveUp();
     this.close();
   }
 
@@ -172,7 +175,7 @@ export class RawExchange extends ClientExchange {
       end: this.#end,
       connectionLines: this.#connectionLines(this.#end, false),
     });
-    if (this.#lengthLeft !== 0) this.#planFlush();
+    this.#planFlush();
   }
 
   protected isBlocked(): boolean {
@@ -207,8 +210,7 @@ export class RawExchange extends ClientExchange {
   #sendJoined(text: string): boolean {
     if (this.#end === "chunks") this.#pendingChunk += text;
     else this.#pending += text;
-    if (this.#lengthLeft === 0) this.#flush();
-    else this.#planFlush();
+    this.#planFlush();
     return !this.isBlocked();
   }
 
@@ -232,13 +234,13 @@ export class RawExchange extends ClientExchange {
   #planFlush(): void {
     if (this.#isFlushPlanned) return;
     this.#isFlushPlanned = true;
-    process.nextTick(flushPlanned, this);
+    writeAtTurnEnd(this);
   }
 
-  /** For `flushPlanned`. */
-  flushNow(): void {
+  writeNow(): void {
     this.#isFlushPlanned = false;
     this.#flush();
+    if (this.#isWhole && !this.#isDone) this.#settle();
   }
 
   #closeChunk(): void {
@@ -257,17 +259,17 @@ export class RawExchange extends ClientExchange {
   }
 
   #finish(): void {
-    this.#flush();
+    this.#isWhole = true;
+    if (!this.body.complete) this.body.drain();
+    this.#planFlush();
+  }
+
+  #settle(): void {
     this.#isDone = true;
     const { socket } = this.#owner;
-    if (!this.body.complete) this.body.drain();
     if (socket.writableLength === 0 || socket.destroyed) this.close();
     else socket.write(NOTHING, () => this.close());
   }
-}
-
-function flushPlanned(exchange: RawExchange): void {
-  exchange.flushNow();
 }
 
 function wantsKeepAlive(head: RequestHead): boolean {

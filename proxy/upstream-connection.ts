@@ -14,6 +14,7 @@ import type {
   UpstreamStream,
 } from "./sides.ts";
 import type { ConnectFailure, ResponseHead } from "./types.ts";
+import { type LateWriter, writeAtTurnEnd } from "./turn-end.ts";
 import { UpstreamSocket } from "./upstream-socket.ts";
 
 /** Rest of an unwanted answer that is read off to keep the connection; a longer one closes it. */
@@ -27,7 +28,7 @@ export interface ConnectionOwner {
   onConnectionClosed(connection: UpstreamConnection): void;
 }
 
-export class UpstreamConnection implements UpstreamStream {
+export class UpstreamConnection implements UpstreamStream, LateWriter {
   readonly key: string;
   /** End of its time in the pool, by `performance.now()`; set by the pool. */
   idleUntil = 0;
@@ -39,6 +40,8 @@ export class UpstreamConnection implements UpstreamStream {
   #isConnected = false;
   #isClosed = false;
   #isRequestDone = true;
+  /** A request without a body that leaves at the end of this turn; empty for none. */
+  #unsent = "";
   #served = 0;
   #discardLeft = 0;
   #isDiscarding = false;
@@ -141,7 +144,8 @@ export class UpstreamConnection implements UpstreamStream {
     const { socket } = this.#socket;
     const text = requestHeadText(request);
     if (this.#isRequestDone) {
-      socket.write(text, "latin1");
+      this.#unsent = text;
+      writeAtTurnEnd(this);
       return;
     }
     // The first piece of a small body leaves with the head: it is given in this tick or the next.
@@ -151,7 +155,17 @@ export class UpstreamConnection implements UpstreamStream {
     process.nextTick(() => socket.uncork());
   }
 
+  writeNow(): void {
+    const text = this.#unsent;
+    this.#unsent = "";
+    if (text !== "" && !this.#isClosed) this.#socket.socket.write(text, "latin1");
+  }
+
   #onBytes(bytes: Buffer): void {
+    if (this.#unsent !== "") {
+      this.#fail({ kind: "broken", message: "the upstream answered what it was not asked" });
+      return;
+    }
     if (this.#listener === undefined && !this.#isDiscarding) {
       // Bytes that nobody asked for: whatever follows cannot be trusted.
       this.destroy();
@@ -234,11 +248,15 @@ export class UpstreamConnection implements UpstreamStream {
     const listener = this.#listener;
     const isConnected = this.#isConnected;
     this.destroy();
-    listener?.onUpstreamFailure(isConnected ? this.#asHalf(failure) : notConnected(failure, why));
+    listener?.onUpstreamFailure(isConnected ? this.#asSeen(failure) : notConnected(failure, why));
   }
 
-  /** Half an answer is worse than none: it says that the request was worked on. */
-  #asHalf(failure: UpstreamFailure): UpstreamFailure {
+  /**
+   * What was not sent yet nobody worked on. Half an answer is worse than none: it says that the
+   * request was worked on.
+   */
+  #asSeen(failure: UpstreamFailure): UpstreamFailure {
+    if (this.#unsent !== "") return { kind: "unprocessed", message: failure.message };
     const isHalf = failure.kind === "broken" && this.#parser.sawByte;
     return isHalf ? { kind: "bad", message: failure.message } : failure;
   }
