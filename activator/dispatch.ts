@@ -102,10 +102,11 @@ export class Dispatch implements TicketHolder, Sender {
 
   granted(lease: Lease): void {
     const { exchange, entry } = this.#request;
+    const now = this.#parts.clock.now();
     this.#lease = lease;
     this.#arrivedAt = lease.arrivedAt;
-    this.#noteWait();
-    this.#timer.granted(this.#parts.clock.now());
+    this.#noteWait(now);
+    this.#timer.granted(now);
     entry.metrics.count("choices");
     if (exchange.clientGone) return this.#clientGone();
     this.#cells.commit(exchange, () => this.#committed(lease));
@@ -121,7 +122,7 @@ export class Dispatch implements TicketHolder, Sender {
       // A fault of ours must not take the other requests of this process with it.
       this.#parts.logger.error("request not forwarded", { revision: entry.key, error });
       this.#forwarding = false;
-      this.#parts.lookout.forget(lease);
+      if (this.#sending !== undefined) this.#parts.lookout.forget(this.#sending);
       this.#leave({ evidence: "none", outcome: "error" }, 0);
       this.#answer("upstream_reset");
     }
@@ -181,8 +182,8 @@ export class Dispatch implements TicketHolder, Sender {
     });
   }
 
-  #noteWait(): void {
-    const spent = this.#clock.spent(this.#parts.clock.now());
+  #noteWait(now = this.#parts.clock.now()): void {
+    const spent = this.#clock.spent(now);
     this.#cold ||= spent.startingMs > 0;
     this.#hasWaited ||= this.#ticket?.hasWaited === true;
     this.#timer.waited(this.#hasWaited ? spent.waitedMs : 0, spent.startingMs);
@@ -341,8 +342,9 @@ export class Dispatch implements TicketHolder, Sender {
     const { clock, upgraded, stockObserver } = this.#parts;
     stockObserver?.left(entry.key);
     upgraded.delete(exchange);
-    this.rank.ended(status, this.#timer, clock.now());
-    const end = { status, cancelled, cold: this.#cold, endedAt: clock.now() };
+    const endedAt = clock.now();
+    this.rank.ended(status, this.#timer, endedAt);
+    const end = { status, cancelled, cold: this.#cold, endedAt };
     accountRequest(entry.metrics, this.#timer, end);
     this.#request.observer?.ended(this.#timer, end);
   }

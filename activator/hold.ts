@@ -32,7 +32,7 @@ export class Hold {
   }
 
   acquire(request: HoldRequest): Ticket {
-    const ticket = new Ticket({ ...request, leaseId: this.#options.nextLeaseId() });
+    const ticket = new Ticket(request, this.#options.nextLeaseId());
     ticket.clock.enter("waiting", this.#options.clock.now());
     ticket.entry.tickets.set(ticket.leaseId, ticket);
     this.#armLimit(ticket);

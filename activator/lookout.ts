@@ -4,7 +4,7 @@
  * new connection, and where none can be had nobody is sent there any more, and the requests under
  * way go on elsewhere as far as they may be repeated.
  */
-import { ChurnMap } from "../common/churn-map.ts";
+import { ChurnList, ListEntry } from "../common/churn-list.ts";
 import type { Attempt, AttemptEnd, RunningAttempt } from "../proxy/types.ts";
 import type { Lease } from "../store/types.ts";
 import type { Reach } from "./probe-target.ts";
@@ -32,23 +32,39 @@ export interface Sender {
   mayRepeat(): boolean;
 }
 
+interface SentOf {
+  readonly entry: RevisionEntry;
+  readonly lease: Lease;
+  readonly sender: Sender;
+}
+
 /** A request that was sent and has no answer yet. */
-export interface Sending {
+export class Sending extends ListEntry {
   readonly entry: RevisionEntry;
   readonly lease: Lease;
   readonly sender: Sender;
   readonly host: string;
   readonly port: number;
-  readonly sentAt: number;
+  readonly sentAt = performance.now();
   lookAt: number;
   /** Set once the attempt runs. */
   running: RunningAttempt | undefined;
-  isGivenUp: boolean;
+  isGivenUp = false;
+
+  constructor({ host, port }: Attempt, { entry, lease, sender }: SentOf) {
+    super();
+    this.entry = entry;
+    this.lease = lease;
+    this.sender = sender;
+    this.host = host;
+    this.port = port;
+    this.lookAt = this.sentAt + Math.max(LEAST_LATE_MS, LATE_FACTOR * entry.answerMs);
+  }
 }
 
 export class Lookout {
   readonly #options: LookoutOptions;
-  readonly #sendings = new ChurnMap<Sending>();
+  readonly #sendings = new ChurnList<Sending>();
   readonly #asking = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -62,41 +78,29 @@ export class Lookout {
   }
 
   /** Looks after an attempt that is sent now, until `answered`, `ended` or `forget`. */
-  sent({ host, port }: Attempt, of: Pick<Sending, "entry" | "lease" | "sender">): Sending {
-    const { entry, lease, sender } = of;
-    const sentAt = performance.now();
-    const lookAt = sentAt + Math.max(LEAST_LATE_MS, LATE_FACTOR * entry.answerMs);
-    const sending: Sending = {
-      entry,
-      lease,
-      sender,
-      host,
-      port,
-      sentAt,
-      lookAt,
-      running: undefined,
-      isGivenUp: false,
-    };
-    this.#sendings.set(lease.leaseId, sending);
+  sent(attempt: Attempt, of: SentOf): Sending {
+    const sending = new Sending(attempt, of);
+    this.#sendings.add(sending);
     this.#timer ??= setInterval(() => this.#look(), LOOK_EVERY_MS);
     return sending;
   }
 
-  answered({ entry, lease, sentAt }: Sending): void {
-    this.#sendings.delete(lease.leaseId);
+  answered(sending: Sending): void {
+    this.#sendings.remove(sending);
+    const { entry, sentAt } = sending;
     const tookMs = performance.now() - sentAt;
     entry.answerMs += (tookMs - entry.answerMs) * (entry.answerMs === 0 ? 1 : NEWEST);
   }
 
   /** How the attempt ended, in the light of what was found meanwhile. */
   ended(sending: Sending, end: AttemptEnd): AttemptEnd {
-    this.#sendings.delete(sending.lease.leaseId);
+    this.#sendings.remove(sending);
     return sending.isGivenUp ? givenUpEnd(end, sending) : end;
   }
 
   /** It could not be sent at all. */
-  forget({ leaseId }: Lease): void {
-    this.#sendings.delete(leaseId);
+  forget(sending: Sending): void {
+    this.#sendings.remove(sending);
   }
 
   #look(): void {
@@ -105,7 +109,7 @@ export class Lookout {
       this.#timer = undefined;
     }
     const now = performance.now();
-    for (const sending of this.#sendings.values()) {
+    for (const sending of this.#sendings) {
       if (sending.lookAt > now) continue;
       // Rarer and rarer: a long request costs a handful of connections.
       sending.lookAt = now + (now - sending.sentAt);
@@ -122,7 +126,7 @@ export class Lookout {
     const isReachable = await reach({ host, port }, connectMs);
     this.#asking.delete(uid);
     if (isReachable) return;
-    for (const sending of this.#sendings.values()) {
+    for (const sending of this.#sendings) {
       if (sending.sentAt > askedAt) continue;
       // Where one host is out of reach others may be, too: nobody waits for their turn.
       if (sending.lease.targetUid !== uid) sending.lookAt = 0;

@@ -126,21 +126,13 @@ export class Ticket {
     return this.holder.rank?.staysHere === true;
   }
 
-  constructor(options: {
-    readonly entry: RevisionEntry;
-    readonly leaseId: string;
-    readonly holder: TicketHolder;
-    readonly clock: WaitClock;
-    readonly exclude: readonly string[];
-    readonly arrivedAt: number;
-    readonly onlyFree?: boolean;
-  }) {
-    this.entry = options.entry;
-    this.leaseId = options.leaseId;
-    this.holder = options.holder;
-    this.clock = options.clock;
-    this.exclude = options.exclude;
-    this.arrivedAt = options.arrivedAt;
-    this.onlyFree = options.onlyFree ?? false;
+  constructor(request: Omit<HoldRequest, "pauseMs">, leaseId: string) {
+    this.entry = request.entry;
+    this.leaseId = leaseId;
+    this.holder = request.holder;
+    this.clock = request.clock;
+    this.exclude = request.exclude;
+    this.arrivedAt = request.arrivedAt;
+    this.onlyFree = request.onlyFree ?? false;
   }
 }

@@ -11,14 +11,20 @@
 --   now          us, 0 for the server's time
 --   activatorId  text
 --   steps        repeated, at most 16
--- Reply: ok, time of the batch, then for each acquire, one behind the other, `uid address` of a plain
---   lease that begins and arrived then, else what acquire-lease answers | unknown-revision
+-- Reply: one text of lines, cheaper to read than a list: ok, time of the batch, then for each acquire,
+--   one behind the other, `uid address` of a plain lease that begins and arrived then, else what
+--   acquire-lease answers, a value a line | unknown-revision
 -- Cost: O(steps * log n) for n targets or tickets, at most 16 steps
 -- Caller: activator, in place of single calls when several are due
 local now, activator_id = ARGV[1], ARGV[2]
 
+-- Whole and in full, as the server itself would send a number.
+local function as_text(value)
+  return type(value) == 'number' and string.format('%d', value) or value
+end
+
 local ctx = begin(KEYS, now)
-if not ctx then return { 'unknown-revision' } end
+if not ctx then return 'unknown-revision' end
 ctx[IS_BATCH], ctx[AHEAD], ctx[NEW_LEASES] = true, 0, {}
 -- All requests are read at once, and the index is read ahead for the acquires to come.
 local ids, at = {}, 3
@@ -34,7 +40,7 @@ while at < #ARGV do
   end
 end
 fetch_requests(ctx, ids)
-local reply = { 'ok', ctx[NOW] }
+local reply = { 'ok', as_text(ctx[NOW]) }
 at = 3
 while at < #ARGV do
   local step, id = ARGV[at], ARGV[at + 1]
@@ -52,7 +58,7 @@ while at < #ARGV do
       request.details, at = ARGV[at + 6], at + 4
     end
     local length, answer = #reply, acquire(ctx, request)
-    for k = 1, #answer do reply[length + k] = answer[k] end
+    for k = 1, #answer do reply[length + k] = as_text(answer[k]) end
     ctx[AHEAD], at = ctx[AHEAD] - 1, at + 3
   else
     release(ctx, id, step)
@@ -60,4 +66,4 @@ while at < #ARGV do
   end
 end
 store_run(ctx)
-return reply
+return table.concat(reply, '\n')

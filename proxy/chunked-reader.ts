@@ -2,7 +2,7 @@
  * Strict reader of the chunked coding (RFC 9112 7.1): sizes, extensions (skipped), data, trailers.
  * Fed with whatever arrived, which it may rearrange; keeps only a partial line between calls.
  */
-import { MalformedMessage, readHeaderLines } from "./head-lines.ts";
+import { HeadBlock, MalformedMessage, readHeaderLines } from "./head-lines.ts";
 import { HeldBytes } from "./held-bytes.ts";
 
 /** Longest line of size and extensions, and longest trailer block. Both far above real use. */
@@ -145,7 +145,7 @@ export class ChunkedReader {
   #readTrailers(bytes: Buffer, at: number): number {
     const limits = { mark: END_OF_BLOCK, limit: MAX_TRAILER_BYTES };
     return this.#readBlock(bytes, at, limits, (block, end) => {
-      this.#trailers = readHeaderLines(block, 2, end + 2);
+      this.#trailers = readHeaderLines(new HeadBlock(block, 2, end + 2), 2);
       this.#state = "done";
       return end + 4;
     });

@@ -18,33 +18,38 @@ export const TOKEN_BYTES = byteTable((byte) => {
   return isDigit || isLetter || TOKEN_EXTRA.includes(String.fromCharCode(byte));
 });
 /** Field values: visible ASCII, space, tab, and bytes from 0x80 on, which pass unchanged. */
-const VALUE_BYTES = byteTable((byte) => byte === TAB || (byte >= SPACE && byte !== 127));
+export const VALUE_BYTES = byteTable((byte) => byte === TAB || (byte >= SPACE && byte !== 127));
 
-/** The block as bytes and, made once because cutting text is cheaper than decoding, as text. */
-interface Block {
+/** A block of lines as bytes and, made once because cutting text is cheaper than decoding, as text. */
+export class HeadBlock {
   readonly bytes: Buffer;
   readonly start: number;
-  readonly text: string;
+  /** Behind the CRLF of the last line. */
+  readonly end: number;
+  readonly #text: string;
+
+  constructor(bytes: Buffer, start: number, end: number) {
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+    this.#text = bytes.toString("latin1", start, end);
+  }
+
+  /** By places in `bytes`. */
+  text(from: number, to: number): string {
+    return this.#text.slice(from - this.start, to - this.start);
+  }
 }
 
-/** Reads `name: value` lines from `start` up to `end` (which stands after the last line's CRLF). */
-export function readHeaderLines(bytes: Buffer, start: number, end: number): string[] {
-  const block: Block = { bytes, start, text: bytes.toString("latin1", start, end) };
+/** Reads `name: value` lines from `start` to the end of the block. */
+export function readHeaderLines(block: HeadBlock, start: number): string[] {
   const headers: string[] = [];
   let at = start;
-  while (at < end) at = readHeaderLine(block, at, headers);
+  while (at < block.end) at = readHeaderLine(block, at, headers);
   return headers;
 }
 
-/** Whether the text may stand in a field value or a reason phrase. */
-export function isFieldText(text: string): boolean {
-  for (let i = 0; i < text.length; i += 1) {
-    if (VALUE_BYTES[text.charCodeAt(i)] !== 1) return false;
-  }
-  return true;
-}
-
-function readHeaderLine(block: Block, start: number, headers: string[]): number {
+function readHeaderLine(block: HeadBlock, start: number, headers: string[]): number {
   const { bytes } = block;
   const colon = skip(bytes, start, TOKEN_BYTES);
   if (colon === start || bytes[colon] !== COLON) {
@@ -58,11 +63,7 @@ function readHeaderLine(block: Block, start: number, headers: string[]): number 
   while (isBlank(bytes[valueStart])) valueStart += 1;
   let valueEnd = lineEnd;
   while (valueEnd > valueStart && isBlank(bytes[valueEnd - 1])) valueEnd -= 1;
-  const offset = block.start;
-  headers.push(
-    block.text.slice(start - offset, colon - offset),
-    block.text.slice(valueStart - offset, valueEnd - offset),
-  );
+  headers.push(block.text(start, colon), block.text(valueStart, valueEnd));
   return lineEnd + 2;
 }
 

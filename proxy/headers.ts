@@ -122,12 +122,14 @@ export function connectionTokens(headers: readonly string[]): readonly string[] 
   return headerTokens(headers, "connection");
 }
 
+const KEEP_ALIVE: readonly string[] = ["keep-alive"];
+const CLOSE: readonly string[] = ["close"];
+
 /** What `Connection` says as a rule, taken apart already. */
-const COMMON_TOKENS: ReadonlyMap<string, readonly string[]> = new Map([
-  ["keep-alive", ["keep-alive"]],
-  ["Keep-Alive", ["keep-alive"]],
-  ["close", ["close"]],
-]);
+function commonTokens(value: string): readonly string[] | undefined {
+  if (value === "keep-alive" || value === "Keep-Alive") return KEEP_ALIVE;
+  return value === "close" ? CLOSE : undefined;
+}
 
 /** Lower-case, trimmed, non-empty elements of a comma-separated header. */
 export function headerTokens(headers: readonly string[], lowerName: string): readonly string[] {
@@ -135,7 +137,7 @@ export function headerTokens(headers: readonly string[], lowerName: string): rea
   const [first] = values;
   if (first === undefined) return NOTHING;
   if (values.length === 1) {
-    const known = COMMON_TOKENS.get(first);
+    const known = commonTokens(first);
     if (known !== undefined) return known;
   }
   return values

@@ -3,7 +3,14 @@
  * lines, fed with whatever arrived. What two parsers could read differently is refused. Knows
  * nothing of sockets, so that fuzzer and differential tests can drive it alone.
  */
-import { byteTable, MalformedMessage, readHeaderLines, skip, TOKEN_BYTES } from "./head-lines.ts";
+import {
+  byteTable,
+  HeadBlock,
+  MalformedMessage,
+  readHeaderLines,
+  skip,
+  TOKEN_BYTES,
+} from "./head-lines.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { http } from "./http-lazy.ts";
 import type { ParsedHead } from "./request-head.ts";
@@ -117,8 +124,9 @@ function refuseBareLineFeed(bytes: Buffer, from: number): void {
 
 /** `end` stands after the CRLF of the last line. */
 function parseHead(bytes: Buffer, start: number, end: number): ParsedHead {
+  const block = new HeadBlock(bytes, start, end);
   const methodEnd = skip(bytes, start, TOKEN_BYTES);
-  const method = bytes.toString("latin1", start, methodEnd);
+  const method = block.text(start, methodEnd);
   const targetEnd = skip(bytes, methodEnd + 1, TARGET_BYTES);
   const isSpaced = bytes[methodEnd] === SPACE && bytes[targetEnd] === SPACE;
   if (!isSpaced || targetEnd === methodEnd + 1 || !isKnownMethod(method)) {
@@ -127,15 +135,16 @@ function parseHead(bytes: Buffer, start: number, end: number): ParsedHead {
   const lineEnd = targetEnd + 1 + VERSION_START.length + 1;
   return {
     method,
-    url: bytes.toString("latin1", methodEnd + 1, targetEnd),
-    httpVersion: readVersion(bytes, targetEnd + 1),
-    rawHeaders: readHeaderLines(bytes, lineEnd + 2, end),
+    url: block.text(methodEnd + 1, targetEnd),
+    httpVersion: readVersion(block, targetEnd + 1),
+    rawHeaders: readHeaderLines(block, lineEnd + 2),
   };
 }
 
-function readVersion(bytes: Buffer, start: number): "1.0" | "1.1" {
+function readVersion(block: HeadBlock, start: number): "1.0" | "1.1" {
+  const { bytes } = block;
   const digitAt = start + VERSION_START.length;
-  const isOurs = bytes.toString("latin1", start, digitAt) === VERSION_START;
+  const isOurs = block.text(start, digitAt) === VERSION_START;
   const digit = bytes[digitAt];
   const isLineOver = bytes[digitAt + 1] === CR && bytes[digitAt + 2] === LF;
   if (!isOurs || !isLineOver || (digit !== DIGIT_0 && digit !== DIGIT_1)) {

@@ -50,7 +50,7 @@ function headText(request: UpstreamRequest): string {
   let text = `${request.method} ${originForm(request.target)} HTTP/1.1\r\n`;
   let takesLength = framing.kind === "length";
   for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = String(headers[i]);
+    const name = headers[i] ?? "";
     if (isHopByHop(name)) continue;
     if (isHeaderName(name, "content-length")) {
       if (!takesLength) continue;

@@ -3,18 +3,16 @@
  * next answer on the connection would be read from the wrong place. Knows nothing of sockets.
  */
 import { ChunkedReader } from "./chunked-reader.ts";
-import { isFieldText, MalformedMessage, readHeaderLines } from "./head-lines.ts";
+import { HeadBlock, MalformedMessage, readHeaderLines } from "./head-lines.ts";
 import { HeldBytes } from "./held-bytes.ts";
-import { getHeader, getHeaderValues, headerTokens } from "./headers.ts";
+import { headerTokens, isHeaderName } from "./headers.ts";
 import { type BodyFraming, CHUNKED, NO_BODY, UNTIL_CLOSE } from "./sides.ts";
+import { readStatusLine } from "./status-line.ts";
 import type { ResponseHead } from "./types.ts";
 
 /** Largest response head; stock's client allows more, no real answer comes near. */
 const MAX_HEAD_BYTES = 1_048_576;
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: (.*))?$/;
 const DECIMAL = /^[0-9]{1,15}$/;
-const CR = 13;
-const LF = 10;
 const SWITCHING_PROTOCOLS = 101;
 const END_OF_HEAD = Buffer.from("\r\n\r\n");
 const NO_TRAILERS: readonly string[] = [];
@@ -152,28 +150,23 @@ export class ResponseParser {
   }
 
   #acceptHead(block: Buffer, start: number, end: number): void {
-    const lineEnd = block.indexOf(CR, start);
-    const match = STATUS_LINE.exec(block.toString("latin1", start, lineEnd));
-    if (block[lineEnd + 1] !== LF || match === null || !isFieldText(match[3] ?? "")) {
-      throw new MalformedMessage("the status line is not valid");
-    }
-    const head: ResponseHead = {
-      status: Number(match[2]),
-      statusText: match[3] ?? "",
-      headers: readHeaderLines(block, lineEnd + 2, end),
-    };
+    const lines = new HeadBlock(block, start, end);
+    const line = readStatusLine(lines);
+    const { status, statusText, isVersion11 } = line;
+    const head: ResponseHead = { status, statusText, headers: readHeaderLines(lines, line.end) };
     if (head.status < 200 && head.status !== SWITCHING_PROTOCOLS) {
       this.#sawByte = false;
       this.#events.onInformation(head);
       return;
     }
-    this.#startBody(head, match[1] === "1");
+    this.#startBody(head, isVersion11);
   }
 
   #startBody(head: ResponseHead, isVersion11: boolean): void {
-    const framing = responseFraming(head, this.#method, isVersion11);
-    this.#keepAlive = framing.kind !== "until-close" && keepsAlive(head, isVersion11);
-    this.#idleHintMs = keepAliveTimeoutMs(head.headers);
+    const marks = collectMarks(head.headers);
+    const framing = responseFraming(head, marks, { method: this.#method, isVersion11 });
+    this.#keepAlive = framing.kind !== "until-close" && keepsAlive(head, marks, isVersion11);
+    this.#idleHintMs = keepAliveTimeoutMs(marks.keepAlive);
     this.#left = framing.kind === "length" ? framing.length : 0;
     const isEmpty = framing.kind === "none" || (framing.kind === "length" && this.#left === 0);
     this.#state = framing.kind === "none" ? "head" : framing.kind;
@@ -184,30 +177,80 @@ export class ResponseParser {
   }
 }
 
-function responseFraming(head: ResponseHead, method: string, isVersion11: boolean): BodyFraming {
-  const codings = getHeaderValues(head.headers, "transfer-encoding");
-  const lengths = getHeaderValues(head.headers, "content-length");
-  refuseOddLength(lengths);
-  if (codings.length > 0) refuseOddCoding(codings, lengths, isVersion11);
-  if (method === "HEAD" || isBodiless(head.status)) return NO_BODY;
-  if (codings.length > 0) return CHUNKED;
-  return lengths.length === 0 ? UNTIL_CLOSE : { kind: "length", length: Number(lengths[0]) };
+/** The headers that decide about the message, collected in one pass; empty for none. */
+interface Marks {
+  length: string;
+  lengths: number;
+  coding: string;
+  codings: number;
+  hasConnection: boolean;
+  keepAlive: string;
 }
 
-function refuseOddLength(lengths: readonly string[]): void {
-  if (lengths.length === 0 || (lengths.length === 1 && DECIMAL.test(lengths[0] ?? ""))) return;
-  throw new MalformedMessage("Content-Length is not one number");
+/** The length of a name tells most headers apart without looking at their letters. */
+function collectMarks(headers: readonly string[]): Marks {
+  const marks: Marks = {
+    length: "",
+    lengths: 0,
+    coding: "",
+    codings: 0,
+    hasConnection: false,
+    keepAlive: "",
+  };
+  for (let i = 0; i < headers.length; i += 2) mark(marks, headers[i] ?? "", headers[i + 1] ?? "");
+  return marks;
 }
 
-function refuseOddCoding(
-  codings: readonly string[],
-  lengths: readonly string[],
-  isVersion11: boolean,
-): void {
-  if (codings.length > 1 || codings[0]?.toLowerCase() !== "chunked") {
-    throw new MalformedMessage(`Transfer-Encoding ${codings.join(", ")} is not supported`);
+function mark(marks: Marks, name: string, value: string): void {
+  switch (name.length) {
+    case 10:
+      return markConnection(marks, name, value);
+    case 14:
+      return markLength(marks, name, value);
+    case 17:
+      return markCoding(marks, name, value);
   }
-  if (lengths.length > 0 || !isVersion11) {
+}
+
+function markConnection(marks: Marks, name: string, value: string): void {
+  if (isHeaderName(name, "connection")) marks.hasConnection = true;
+  else if (marks.keepAlive === "" && isHeaderName(name, "keep-alive")) marks.keepAlive = value;
+}
+
+function markLength(marks: Marks, name: string, value: string): void {
+  if (!isHeaderName(name, "content-length")) return;
+  marks.length = value;
+  marks.lengths += 1;
+}
+
+function markCoding(marks: Marks, name: string, value: string): void {
+  if (!isHeaderName(name, "transfer-encoding")) return;
+  marks.coding = value;
+  marks.codings += 1;
+}
+
+interface Asked {
+  readonly method: string;
+  readonly isVersion11: boolean;
+}
+
+function responseFraming(head: ResponseHead, marks: Marks, asked: Asked): BodyFraming {
+  const { length, lengths, codings } = marks;
+  if (lengths > 1 || (lengths === 1 && !DECIMAL.test(length))) {
+    throw new MalformedMessage("Content-Length is not one number");
+  }
+  if (codings > 0) refuseOddCoding(marks, asked.isVersion11);
+  if (asked.method === "HEAD" || isBodiless(head.status)) return NO_BODY;
+  if (codings > 0) return CHUNKED;
+  return lengths === 0 ? UNTIL_CLOSE : { kind: "length", length: Number(length) };
+}
+
+function refuseOddCoding({ coding, codings, lengths }: Marks, isVersion11: boolean): void {
+  if (codings > 1 || coding.toLowerCase() !== "chunked") {
+    const named = codings > 1 ? "in several lines" : coding;
+    throw new MalformedMessage(`Transfer-Encoding ${named} is not supported`);
+  }
+  if (lengths > 0 || !isVersion11) {
     throw new MalformedMessage("the length of the body is told in two ways");
   }
 }
@@ -216,16 +259,16 @@ function isBodiless(status: number): boolean {
   return status === 204 || status === 304 || status < 200;
 }
 
-function keepsAlive(head: ResponseHead, isVersion11: boolean): boolean {
-  if (getHeader(head.headers, "connection") === undefined) return isVersion11;
+function keepsAlive(head: ResponseHead, marks: Marks, isVersion11: boolean): boolean {
+  if (!marks.hasConnection) return isVersion11;
   const tokens = headerTokens(head.headers, "connection");
   if (tokens.includes("close")) return false;
   return isVersion11 || tokens.includes("keep-alive");
 }
 
-function keepAliveTimeoutMs(headers: readonly string[]): number {
-  const value = getHeader(headers, "keep-alive");
-  if (value === undefined) return -1;
+/** -1 where the value names none. */
+function keepAliveTimeoutMs(value: string): number {
+  if (value === "") return -1;
   const seconds = /(?:^|[,; ])timeout\s*=\s*"?([0-9]{1,6})/i.exec(value)?.[1];
   return seconds === undefined ? -1 : Number(seconds) * 1_000;
 }

@@ -21,13 +21,13 @@ export function clientHeaders(
   const list: string[] = [];
   let takesLength = keepsLength(framing, head.status);
   for (let i = 0; i + 1 < headers.length; i += 2) {
-    const name = String(headers[i]);
+    const name = headers[i] ?? "";
     if (isHopByHop(name)) continue;
     if (isHeaderName(name, "content-length")) {
       if (!takesLength) continue;
       takesLength = false;
     }
-    list.push(name, String(headers[i + 1]));
+    list.push(name, headers[i + 1] ?? "");
   }
   if (framing.kind === "length" && takesLength) {
     list.push("Content-Length", String(framing.length));

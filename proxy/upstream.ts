@@ -90,6 +90,7 @@ class PooledUpstream implements Upstream, ConnectionOwner {
 
   close(): void {
     this.#isClosed = true;
+    this.#stopSweeping();
     this.#h2c.close();
     for (const pool of this.#pools.values()) {
       for (const connection of pool.slice()) this.#drop(connection);
@@ -124,8 +125,8 @@ class PooledUpstream implements Upstream, ConnectionOwner {
     if (pool === undefined) return undefined;
     const now = performance.now();
     if (this.#isBehind || this.#stoodStill(now)) return undefined;
-    for (let candidate = pool.at(-1); candidate !== undefined; candidate = pool.at(-1)) {
-      this.#remove(candidate);
+    for (let candidate = pool.pop(); candidate !== undefined; candidate = pool.pop()) {
+      this.#taken(pool, key);
       if (candidate.isUsable && candidate.idleUntil > now) return candidate;
       candidate.destroy();
     }
@@ -142,16 +143,24 @@ class PooledUpstream implements Upstream, ConnectionOwner {
     const at = pool?.lastIndexOf(connection) ?? -1;
     if (pool === undefined || at === -1) return;
     pool.splice(at, 1);
+    this.#taken(pool, connection.key);
+  }
+
+  /** A connection is no longer in this pool. */
+  #taken(pool: readonly UpstreamConnection[], key: string): void {
     this.#idle -= 1;
-    if (pool.length === 0) this.#pools.delete(connection.key);
-    if (this.#idle > 0) return;
-    clearInterval(this.#sweeper);
-    this.#sweeper = undefined;
+    if (pool.length === 0) this.#pools.delete(key);
   }
 
   #startSweeping(): void {
     this.#sweptAt = performance.now();
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
+  }
+
+  /** Only in a quiet moment: a single client leaves no connection idle again and again. */
+  #stopSweeping(): void {
+    clearInterval(this.#sweeper);
+    this.#sweeper = undefined;
   }
 
   /** True until the loop has read all that came meanwhile, which it does before immediates. */
@@ -167,6 +176,7 @@ class PooledUpstream implements Upstream, ConnectionOwner {
     const now = performance.now();
     this.#stoodStill(now);
     this.#sweptAt = now;
+    if (this.#idle === 0) this.#stopSweeping();
     for (const pool of this.#pools.values()) {
       for (const connection of pool.filter(({ idleUntil }) => idleUntil <= now)) {
         this.#drop(connection);

@@ -113,11 +113,15 @@ export class Batcher {
   #call(revision: RevisionKey, batch: readonly Due[]): Promise<void> {
     const [first] = batch;
     if (first !== undefined && batch.length === 1) return this.#callOne(revision, first);
-    const steps = batch.map(({ step }) => step);
-    const activatorId = steps.map(holderOf).find((holder) => holder !== undefined) ?? "";
-    return this.#caller
-      .call(serveRequests, revision, { activatorId, steps })
-      .then((results) => batch.forEach((due, index) => due.resolve(results[index])));
+    const steps: RequestStep[] = [];
+    let activatorId = "";
+    for (const { step } of batch) {
+      steps.push(step);
+      if ("acquire" in step) ({ activatorId } = step.acquire);
+    }
+    return this.#caller.call(serveRequests, revision, { activatorId, steps }).then((results) => {
+      for (let i = 0; i < batch.length; i += 1) batch[i]?.resolve(results[i]);
+    });
   }
 
   #callOne(revision: RevisionKey, { step, resolve }: Due): Promise<void> {
@@ -127,17 +131,17 @@ export class Batcher {
   }
 }
 
-function holderOf(step: RequestStep): string | undefined {
-  return "acquire" in step ? step.acquire.activatorId : undefined;
-}
-
 /** The first ones that may go in one call: it names one activator. */
 function takeBatch(due: Due[]): Due[] {
   let activatorId: string | undefined;
-  const end = due.slice(0, MOST_STEPS).findIndex(({ step }) => {
-    const holder = holderOf(step);
-    activatorId ??= holder;
-    return holder !== undefined && holder !== activatorId;
-  });
-  return due.splice(0, end === -1 ? MOST_STEPS : end);
+  let count = 0;
+  for (const { step } of due) {
+    if (count === MOST_STEPS) break;
+    if ("acquire" in step) {
+      activatorId ??= step.acquire.activatorId;
+      if (step.acquire.activatorId !== activatorId) break;
+    }
+    count += 1;
+  }
+  return due.splice(0, count);
 }

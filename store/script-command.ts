@@ -90,14 +90,26 @@ export class ScriptCommand extends Command {
 
   override toWritable(): string {
     const { count, text } = this.#head;
-    let result = `*${count + this.#rest.length}\r\n${text}`;
-    for (const value of this.#rest) result += bulk(value);
-    return result;
+    const head = `*${count + this.#rest.length}\r\n${text}`;
+    return head + (isOfBytes(this.#rest) ? bulksOfBytes(this.#rest) : this.#rest.map(bulk).join(""));
   }
 
   override getKeys(): string[] {
     return [this.#head.key];
   }
+}
+
+/** Whether all values have as many bytes as characters; asked once, since the question has its price. */
+function isOfBytes(values: readonly string[]): boolean {
+  let all = "";
+  for (const value of values) all += value;
+  return Buffer.byteLength(all) === all.length;
+}
+
+function bulksOfBytes(values: readonly string[]): string {
+  let text = "";
+  for (const value of values) text += `$${value.length}\r\n${value}\r\n`;
+  return text;
 }
 
 /** A bulk string of RESP. */

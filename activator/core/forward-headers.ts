@@ -77,10 +77,13 @@ export interface RequestForwarding {
   readonly dropsTenant?: boolean;
 }
 
-/** What stays the same over all attempts of a request; made once, the lease is added per attempt. */
+/**
+ * What stays the same over all attempts of a request, made once. It begins with an empty `host`,
+ * which `withHost` fills in.
+ */
 export function forwardedHeaders(headers: readonly string[], request: RequestForwarding): string[] {
   const { caller, surroundings } = request;
-  const result: string[] = [];
+  const result = ["host", ""];
   const dropped = (request.dropsTenant === true ? DROPPED_WITH_TENANT : DROPPED)[surroundings];
   copyHeaders(headers, result, { dropped, connection: caller.connection });
   const peer = withoutMapping(request.remoteAddress);
@@ -92,6 +95,13 @@ export function forwardedHeaders(headers: readonly string[], request: RequestFor
   result.push(REQUEST_ID_HEADER, request.requestId);
   if (request.expectsContinue) result.push(CALLER_EXPECT_HEADER, "100-continue");
   return result;
+}
+
+/** Forwarded headers on their way to this host. Copied as a whole: spreading goes element by element. */
+export function withHost(forwarded: readonly string[], host: string): string[] {
+  const headers = forwarded.slice();
+  headers[1] = host;
+  return headers;
 }
 
 export interface LeaseHeaders {
@@ -106,10 +116,10 @@ export function attemptHeaders(
   lease: LeaseHeaders,
   runMs?: number,
 ): string[] {
-  const own = [TARGET_UID_HEADER, lease.targetUid, LEASE_HEADER, lease.leaseId];
-  if (runMs !== undefined) own.push(RUN_LIMIT_HEADER, String(runMs));
-  // Copies as a whole, where spreading goes element by element.
-  return ["host", lease.address].concat(forwarded, own);
+  const headers = withHost(forwarded, lease.address);
+  headers.push(TARGET_UID_HEADER, lease.targetUid, LEASE_HEADER, lease.leaseId);
+  if (runMs !== undefined) headers.push(RUN_LIMIT_HEADER, String(runMs));
+  return headers;
 }
 
 /** The pod's answer as the caller gets it; `own` is what the platform adds. */
@@ -118,7 +128,7 @@ export function answerHeaders(headers: readonly string[], own: readonly string[]
   const hasRequestId = findHeader(headers, REQUEST_ID_HEADER) !== "";
   copyHeaders(headers, result, {
     dropped: HOP_BY_HOP,
-    connection: findHeaders(headers, "connection").join(","),
+    connection: joined(findHeaders(headers, "connection")),
   });
   for (let index = 0; index + 1 < own.length; index += 2) {
     // A container that sets its own request id keeps it: its answer is never changed.
@@ -138,6 +148,10 @@ export function withHeader(
   copyHeaders(headers, result, { dropped: headerNames([name]), connection: "" });
   result.push(name, value);
   return result;
+}
+
+function joined(values: readonly string[]): string {
+  return values.length < 2 ? (values[0] ?? "") : values.join(",");
 }
 
 interface CopyRules {

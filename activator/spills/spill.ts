@@ -15,7 +15,7 @@ import type {
   RunningAttempt,
 } from "../../proxy/types.ts";
 import { findHeader } from "../core/caller-headers.ts";
-import { answerHeaders } from "../core/forward-headers.ts";
+import { answerHeaders, withHost } from "../core/forward-headers.ts";
 import type { CarriedRank, HopHeaders, HopVerdict } from "../core/hop.ts";
 import { hopHeaderList, isRefusedHop, judgeHop } from "../core/hop.ts";
 import type { RequestFacts } from "../core/retry.ts";
@@ -98,7 +98,7 @@ export class Spill {
       port: Number(cell.peer.slice(colon + 1)),
       dialer,
       protocol: head.httpVersion === "2" ? "h2c" : "http1",
-      headers: ["host", head.host, ...forwarded, ...hopHeaderList(hop)],
+      headers: withHost(forwarded, head.host).concat(hopHeaderList(hop)),
       target: head.target,
       ...(this.#isHeldBack
         ? { awaitContinue: true, framing: "ended" as const }

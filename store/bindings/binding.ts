@@ -27,15 +27,16 @@ export const STATE_KEYS: readonly KeyName[] = ROUTING_KEYS.slice(0, 11);
 /** What the two hot calls and the ticket calls touch. */
 export const REQUEST_KEYS: readonly KeyName[] = ROUTING_KEYS.slice(0, 9);
 
-/** A reply of a script: a status word, then flat values. */
+/** A reply of a script: a status word, then flat values, as a list or as lines of one text. */
 export class Reply {
   readonly values: readonly unknown[];
   readonly #script: string;
 
   constructor(script: string, raw: unknown) {
     this.#script = script;
-    if (!Array.isArray(raw)) throw this.unexpected(raw);
-    this.values = raw;
+    const values = typeof raw === "string" ? raw.split("\n") : raw;
+    if (!Array.isArray(values)) throw this.unexpected(raw);
+    this.values = values;
   }
 
   get status(): string {

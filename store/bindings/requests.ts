@@ -32,7 +32,7 @@ export const serveRequests: Binding<RequestBatch, readonly (AcquireResult | unde
     const args = [now, activatorId];
     for (const step of steps) {
       if ("release" in step) args.push(step.release.outcome, step.release.leaseId);
-      else args.push(...encodeAcquire(step.acquire));
+      else pushAcquire(args, step.acquire);
     }
     return args;
   },
@@ -44,24 +44,28 @@ export const serveRequests: Binding<RequestBatch, readonly (AcquireResult | unde
       if ("release" in step) return undefined;
       if (!isKnown) return { kind: "unknown-revision" };
       const { leaseId } = step.acquire;
-      const [targetUid = "", address] = reply.text(from).split(" ");
-      if (address !== undefined) {
+      const first = reply.text(from);
+      const space = first.indexOf(" ");
+      if (space !== -1) {
         from += 1;
-        const lease = { leaseId, targetUid, address, arrivedAt: now, grantedAt: now };
-        return { kind: "leased", lease };
+        const targetUid = first.slice(0, space);
+        const address = first.slice(space + 1);
+        return {
+          kind: "leased",
+          lease: { leaseId, targetUid, address, arrivedAt: now, grantedAt: now },
+        };
       }
-      const part = reply.part(from, ACQUIRE_REPLY_LENGTHS.get(reply.text(from)) ?? 1);
+      const part = reply.part(from, ACQUIRE_REPLY_LENGTHS.get(first) ?? 1);
       from += part.length;
       return decodeAcquire(part, leaseId);
     });
   },
 };
 
-function encodeAcquire(request: AcquireRequest): string[] {
+function pushAcquire(args: string[], request: AcquireRequest): void {
   const [leaseId, , random, ...more] = acquireArgs(request);
-  return more.length === 0
-    ? ["acquire", leaseId, random]
-    : ["acquire-more", leaseId, random, ...more];
+  args.push(more.length === 0 ? "acquire" : "acquire-more", leaseId, random);
+  for (const arg of more) args.push(arg);
 }
 
 export const releaseLease: Binding<{ leaseId: string; outcome: string }, void> = {

@@ -9,8 +9,9 @@ import {
 import type { Surroundings } from "../../../../activator/core/forward-headers.ts";
 import { INTERNAL_HEADERS } from "../../../../common/contracts/headers.ts";
 
+/** Without the host, which is for `withHost` to fill in. */
 function forward(headers: readonly string[], surroundings: Surroundings = "local"): string[] {
-  return forwardedHeaders(headers, {
+  const [name, host, ...forwarded] = forwardedHeaders(headers, {
     surroundings,
     expectsContinue: false,
     caller: readCallerHeaders(headers),
@@ -18,6 +19,8 @@ function forward(headers: readonly string[], surroundings: Surroundings = "local
     remoteAddress: "::ffff:10.1.2.3",
     requestId: "r1",
   });
+  expect([name, host]).toEqual(["host", ""]);
+  return forwarded;
 }
 
 const ADDED = [
@@ -84,7 +87,7 @@ describe("forwardedHeaders", () => {
 describe("attemptHeaders", () => {
   it("names the pod and the lease", () => {
     const lease = { leaseId: "l1", targetUid: "u1", address: "10.0.0.1:8012" };
-    expect(attemptHeaders(["a", "b"], lease)).toEqual([
+    expect(attemptHeaders(["host", "", "a", "b"], lease)).toEqual([
       "host",
       "10.0.0.1:8012",
       "a",
