@@ -10,6 +10,7 @@ import { parseStoreUrl } from "./address.ts";
 import type { StoreAddress } from "./address.ts";
 import { PlainConnector } from "./plain-connector.ts";
 import { QuietSentinels } from "./quiet-sentinels.ts";
+import { endWhenSilent } from "./silence-watch.ts";
 import { turnConnector } from "./turn-connector.ts";
 
 export { isFunctionMissing, isRetriable, unavailable } from "./store-errors.ts";
@@ -37,7 +38,7 @@ const FIRST_RETRY_MS = 20;
 const LONGEST_RETRY_MS = 500;
 const CONNECT_TIMEOUT_MS = 2_000;
 /** Beyond the time of a call: a connection that answers nothing for so long is given up. */
-const SILENCE_MS = 500;
+const SILENCE_MS = 400;
 /** A Sentinel that does not answer in this time is passed over for the next one. */
 const SENTINEL_TIMEOUT_MS = 500;
 /** The map of slots is read again this often, for a primary that fell silent without a word. */
@@ -141,14 +142,15 @@ function plain(address: Exclude<StoreAddress, { kind: "cluster" }>, options: Cli
   const settings: ConnectionOptions = {
     ...connectionOptions(options, "commands"),
     commandTimeout: options.timeoutMs,
-    socketTimeout: options.timeoutMs + SILENCE_MS,
     // A command kept for later would run when nobody waits for it any more.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     // Those on their way when the connection breaks fail at once.
     maxRetriesPerRequest: 0,
   };
-  return single(address, settings, options);
+  const client = single(address, settings, options);
+  endWhenSilent(client, options.timeoutMs + SILENCE_MS);
+  return client;
 }
 
 function single(
@@ -186,7 +188,7 @@ function clusterOf(
   address: Extract<StoreAddress, { kind: "cluster" }>,
   options: ClientOptions,
 ): Cluster {
-  return new Cluster([...address.nodes], {
+  const cluster = new Cluster([...address.nodes], {
     clusterRetryStrategy: (times) => retryDelayMs(times, options.random),
     slotsRefreshInterval: SLOTS_REFRESH_MS,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
@@ -201,11 +203,12 @@ function clusterOf(
       ...access(address),
       ...(address.tls ? {} : { Connector: PlainConnector }),
       commandTimeout: options.timeoutMs,
-      socketTimeout: options.timeoutMs + SILENCE_MS,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
     },
   });
+  cluster.on("+node", (node: Redis) => endWhenSilent(node, options.timeoutMs + SILENCE_MS));
+  return cluster;
 }
 
 /** A node that is gone leaves the pool; the map of slots says who took over. */

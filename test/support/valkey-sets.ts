@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { eventually } from "./eventually.ts";
-import { findServer, freePort, startValkey } from "./valkey.ts";
+import { findServer, freePort, startValkey, withFreePorts } from "./valkey.ts";
 import type { ValkeyServer } from "./valkey.ts";
 
 export const SENTINEL_NAME = "pilot";
@@ -220,7 +220,11 @@ interface ClusterNode extends ValkeyServer {
   readonly busPort: number;
 }
 
-async function startNode(): Promise<ClusterNode> {
+function startNode(): Promise<ClusterNode> {
+  return withFreePorts(startNodeOnce);
+}
+
+async function startNodeOnce(): Promise<ClusterNode> {
   const busPort = await freePort();
   const server = await startValkey({
     args: [

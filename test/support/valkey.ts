@@ -37,8 +37,24 @@ export interface ValkeyOptions {
 const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 
 export async function startValkey(options: ValkeyOptions = {}): Promise<ValkeyServer> {
+  const { port } = options;
+  if (port !== undefined) return startAt(port, options);
+  return withFreePorts(async () => startAt(await freePort(), options));
+}
+
+/** Once more when somebody else took a port between its choice and its use. */
+export async function withFreePorts<T>(start: () => Promise<T>): Promise<T> {
+  for (let left = 3; ; left -= 1) {
+    try {
+      return await start();
+    } catch (error) {
+      if (left === 0 || !String(error).includes("Address already in use")) throw error;
+    }
+  }
+}
+
+async function startAt(port: number, options: ValkeyOptions): Promise<ValkeyServer> {
   const { path, kind } = findServer();
-  const port = options.port ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), "pilotlight-valkey-"));
   const settings = ["--bind", "127.0.0.1", "--port", String(port), "--save", "", "--dir", folder];
   const [name, value] = LARGE_PAGES_SETTING;
