@@ -12,7 +12,11 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { exitCodeOf, ReportBuilder, writeReport } from "../foundation/report.ts";
 import { formatTable } from "../foundation/text-table.ts";
-import { type ActivatorRound, measureActivators } from "./datapath/activator.ts";
+import {
+  type ActivatorRound,
+  measureActivators,
+  measureProcesses,
+} from "./datapath/activator.ts";
 import { peerKinds, type PeerKind, type PeerName } from "./datapath/peers.ts";
 import { addRows, addTables, cpuSeries, type Measurements, type Round } from "./datapath/rows.ts";
 import { findTools } from "./datapath/tools.ts";
@@ -110,6 +114,7 @@ async function measure(
     if (wants("activator")) {
       const shared = { tools, upstreamPort: bulk.port, seconds, rounds };
       await measureActivators(shared, found.activators);
+      await measureProcesses(shared, found.activators);
     }
     if (!wants("sidecar")) return;
     await timeStarts(kinds, bulk.port, found.starts);

@@ -135,7 +135,7 @@ export async function startValkeyCluster(
   replicas: Replicas = "without-replicas",
 ): Promise<ValkeyCluster> {
   const count = PRIMARIES * (replicas === "with-replicas" ? 2 : 1);
-  const all = await Promise.all(Array.from({ length: count }, startNode));
+  const all = await startAll(count);
   const [first] = all;
   if (first === undefined) throw new Error("a cluster has at least one node");
   const primaries = all.slice(0, PRIMARIES);
@@ -218,6 +218,16 @@ async function isInSync({ admin }: ValkeyServer): Promise<boolean> {
 
 interface ClusterNode extends ValkeyServer {
   readonly busPort: number;
+}
+
+/** All of them, or none is left behind. */
+async function startAll(count: number): Promise<readonly ClusterNode[]> {
+  const started = await Promise.allSettled(Array.from({ length: count }, startNode));
+  const nodes = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const failed = started.find((one) => one.status === "rejected");
+  if (failed === undefined) return nodes;
+  await Promise.all(nodes.map((node) => node.stop()));
+  throw failed.reason;
 }
 
 function startNode(): Promise<ClusterNode> {
