@@ -208,11 +208,10 @@ export class Dispatch implements TicketHolder, Sender {
     const { entry, run } = this.#request;
     const runMs = run?.limitMs;
     const facts = { entry, runMs, endsAt: this.#clock.endsAt, now: clock.now() };
-    const sent = attemptHeaders(this.#forwarded, lease, runMs);
     return planAttempt(this.#parts, facts, {
       head: this.#head,
       address: lease.address,
-      headers: this.rank.attemptHeaders(sent, lease),
+      headers: this.rank.attemptHeaders(attemptHeaders(this.#forwarded, lease, runMs), lease),
       onConnected: () => this.#timer.connected(clock.now()),
       onResponse: (response) => this.#respond(response),
       onEnd: (end) => this.#attemptEnded(lease, end),
@@ -342,9 +341,8 @@ export class Dispatch implements TicketHolder, Sender {
     const { clock, upgraded, stockObserver } = this.#parts;
     stockObserver?.left(entry.key);
     upgraded.delete(exchange);
-    const endedAt = clock.now();
-    this.rank.ended(status, this.#timer, endedAt);
-    const end = { status, cancelled, cold: this.#cold, endedAt };
+    const end = { status, cancelled, cold: this.#cold, endedAt: clock.now() };
+    this.rank.ended(status, this.#timer, end.endedAt);
     accountRequest(entry.metrics, this.#timer, end);
     this.#request.observer?.ended(this.#timer, end);
   }

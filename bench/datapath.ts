@@ -12,11 +12,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { exitCodeOf, ReportBuilder, writeReport } from "../foundation/report.ts";
 import { formatTable } from "../foundation/text-table.ts";
-import {
-  type ActivatorRound,
-  measureActivators,
-  measureProcesses,
-} from "./datapath/activator.ts";
+import { type ActivatorRound, measureActivators, measureProcesses } from "./datapath/activator.ts";
 import { peerKinds, type PeerKind, type PeerName } from "./datapath/peers.ts";
 import { addRows, addTables, cpuSeries, type Measurements, type Round } from "./datapath/rows.ts";
 import { findTools } from "./datapath/tools.ts";

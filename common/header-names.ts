@@ -1,26 +1,53 @@
 /**
- * A fixed set of header names, each with what it stands for. Most headers of a message are none of
- * them, and are told apart by length and first letter: their letters are never lowered or hashed,
- * which on the way of a request costs more than what is then done with them.
+ * Names of headers, which compare without regard to case. Most headers of a message are none of those
+ * that somebody looks for, and are told apart by length and letters: lowering or hashing a name costs
+ * more than what is then done with it.
  */
 
 const LENGTHS = 64;
 const LETTERS = 32;
+/** What tells the two cases of a letter apart; lower case has it. */
+const CASE_BIT = 32;
 
+/**
+ * Whether two header names are the same; `lower` must be lower case already. Both consist of the
+ * characters of a token (RFC 9110 5.6.2), of which only letters meet when the bit is set.
+ */
+export function isHeaderName(name: string, lower: string): boolean {
+  if (name.length !== lower.length) return false;
+  for (let i = 0; i < lower.length; i += 1) {
+    const wanted = lower.charCodeAt(i);
+    const found = name.charCodeAt(i);
+    if (found !== wanted && (found | CASE_BIT) !== wanted) return false;
+  }
+  return true;
+}
+
+interface Known<T> {
+  readonly name: string;
+  readonly value: T;
+}
+
+/** A fixed set of names, each with what it stands for. */
 export class HeaderNames<T> {
-  readonly #values: ReadonlyMap<string, T>;
-  readonly #mayHold = new Uint8Array(LENGTHS * LETTERS);
+  /** By length and first letter. */
+  readonly #cells: (Known<T>[] | undefined)[] = Array.from({ length: LENGTHS * LETTERS });
 
-  /** Names in lower case. */
+  /** Names in lower case; of equal ones the last counts. */
   constructor(entries: Iterable<readonly [name: string, value: T]>) {
-    this.#values = new Map(entries);
-    for (const name of this.#values.keys()) this.#mayHold[cellOf(name)] = 1;
+    for (const [name, value] of new Map(entries)) {
+      (this.#cells[cellOf(name)] ??= []).push({ name, value });
+    }
   }
 
   /** By a name in any spelling. */
   get(name: string): T | undefined {
-    if (this.#mayHold[cellOf(name)] === 0) return undefined;
-    return this.#values.get(name) ?? this.#values.get(name.toLowerCase());
+    const cell = this.#cells[cellOf(name)];
+    if (cell === undefined) return undefined;
+    for (const known of cell) {
+      if (isHeaderName(name, known.name)) return known.value;
+    }
+    return undefined;
   }
 
   has(name: string): boolean {

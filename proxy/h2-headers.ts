@@ -3,8 +3,9 @@
  * that HTTP/2 forbids (RFC 9113 8.2).
  */
 import type { OutgoingHttpHeaders } from "node:http2";
+import { isHeaderName } from "../common/header-names.ts";
 import { sendableHeaders } from "./latin1.ts";
-import { getHeader, headerTokens, isHeaderName, isHopByHop } from "./headers.ts";
+import { getHeader, headerTokens, isHopByHop } from "./headers.ts";
 import type { UpstreamRequest } from "./sides.ts";
 
 const COOKIE = "cookie";

@@ -5,9 +5,10 @@
 import type { Http2Server, Http2Session, ServerHttp2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { withoutMapping } from "../common/peer-address.ts";
+import { isHeaderName } from "../common/header-names.ts";
 import { answerFields, readRequestFields } from "./h2-headers.ts";
 import { H2cExchange } from "./h2c-exchange.ts";
-import { getHeader, isHeaderName } from "./headers.ts";
+import { getHeader } from "./headers.ts";
 import { END_STREAM, http2 } from "./http2-lazy.ts";
 import { declaredLength, isHostText } from "./request-head.ts";
 import { type BodyFraming, CHUNKED, NO_BODY } from "./sides.ts";

@@ -4,14 +4,9 @@
  * place. Apart because both processes edit headers and neither may rebuild objects per request.
  */
 import { HOP_BY_HOP_HEADERS } from "../common/contracts/headers.ts";
-import { headerNames } from "../common/header-names.ts";
+import { headerNames, isHeaderName } from "../common/header-names.ts";
 
 const NOTHING: readonly string[] = [];
-
-/** Whether two header names are the same; `lower` must be lower case already. */
-export function isHeaderName(name: string, lower: string): boolean {
-  return name.length === lower.length && (name === lower || name.toLowerCase() === lower);
-}
 
 const HOP_BY_HOP = headerNames(HOP_BY_HOP_HEADERS);
 

@@ -1,4 +1,5 @@
 /** Heads of answers as text, and what decides whether the client's connection goes on after them. */
+import { isHeaderName } from "../common/header-names.ts";
 import { isLatin1, sendableHeaders } from "./latin1.ts";
 
 /** How the client learns where the answer ends. */
@@ -49,7 +50,7 @@ function joinLines(head: AnswerHead, headers: readonly string[]): string {
   let hasDate = false;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? "";
-    hasDate ||= name.length === 4 && name.toLowerCase() === "date";
+    hasDate ||= isHeaderName(name, "date");
     text += `${name}: ${headers[i + 1]}\r\n`;
   }
   if (!hasDate) text += dateLine();

@@ -5,6 +5,7 @@
  */
 import {
   byteTable,
+  findEndOfHead,
   HeadBlock,
   MalformedMessage,
   readHeaderLines,
@@ -82,7 +83,7 @@ export class RequestHeadReader {
 
   /** The usual case: the head is whole in what arrived and nothing is copied. */
   #readFresh(bytes: Buffer, at: number): number {
-    const end = bytes.indexOf(END_OF_HEAD, at);
+    const end = findEndOfHead(bytes, at);
     this.#checkSize((end === -1 ? bytes.length : end) - at);
     if (end !== -1) {
       this.#head = parseHead(bytes, at, end + 2);

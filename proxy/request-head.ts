@@ -3,7 +3,7 @@
  * two parsers could understand differently: framing, Host and target. The parser has already
  * refused what is malformed byte by byte.
  */
-import { isHeaderName } from "./headers.ts";
+import { isHeaderName } from "../common/header-names.ts";
 import { type BodyFraming, CHUNKED, NO_BODY } from "./sides.ts";
 import type { RequestHead } from "./types.ts";
 

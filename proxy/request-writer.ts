@@ -2,8 +2,9 @@
  * Bytes of a request to an HTTP/1.1 upstream: the handler's header list in its order and spelling,
  * exactly one framing header, and the hop-by-hop headers that this hop needs.
  */
+import { isHeaderName } from "../common/header-names.ts";
 import { isLatin1, sendableHeaders } from "./latin1.ts";
-import { getHeader, headerTokens, isHeaderName, isHopByHop } from "./headers.ts";
+import { getHeader, headerTokens, isHopByHop } from "./headers.ts";
 import type { BodyFraming, UpstreamRequest } from "./sides.ts";
 import type { RequestHead } from "./types.ts";
 

@@ -2,10 +2,11 @@
  * Strict parser of HTTP/1.x responses (RFC 9112): what is not unambiguous is refused, because the
  * next answer on the connection would be read from the wrong place. Knows nothing of sockets.
  */
+import { isHeaderName } from "../common/header-names.ts";
 import { ChunkedReader } from "./chunked-reader.ts";
-import { HeadBlock, MalformedMessage, readHeaderLines } from "./head-lines.ts";
+import { findEndOfHead, HeadBlock, MalformedMessage, readHeaderLines } from "./head-lines.ts";
 import { HeldBytes } from "./held-bytes.ts";
-import { headerTokens, isHeaderName } from "./headers.ts";
+import { headerTokens } from "./headers.ts";
 import { type BodyFraming, CHUNKED, NO_BODY, UNTIL_CLOSE } from "./sides.ts";
 import { readStatusLine } from "./status-line.ts";
 import type { ResponseHead } from "./types.ts";
@@ -136,7 +137,7 @@ export class ResponseParser {
     if (heldBefore > 0) held.append(bytes.subarray(at));
     const block = heldBefore > 0 ? held.bytes : bytes;
     const start = heldBefore > 0 ? 0 : at;
-    const end = heldBefore > 0 ? held.find(END_OF_HEAD) : bytes.indexOf(END_OF_HEAD, at);
+    const end = heldBefore > 0 ? held.find(END_OF_HEAD) : findEndOfHead(bytes, at);
     if ((end === -1 ? block.length : end) - start > MAX_HEAD_BYTES) {
       throw new MalformedMessage("the response head is too large");
     }

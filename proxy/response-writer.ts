@@ -1,6 +1,7 @@
 /** The header list that a client gets: the handler's list with exactly the framing that is sent. */
+import { isHeaderName } from "../common/header-names.ts";
 import { sendableHeaders } from "./latin1.ts";
-import { getHeader, isHeaderName, isHopByHop } from "./headers.ts";
+import { getHeader, isHopByHop } from "./headers.ts";
 import type { BodyFraming } from "./sides.ts";
 import type { RequestHead, ResponseHead } from "./types.ts";
 

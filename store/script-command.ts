@@ -91,7 +91,9 @@ export class ScriptCommand extends Command {
   override toWritable(): string {
     const { count, text } = this.#head;
     const head = `*${count + this.#rest.length}\r\n${text}`;
-    return head + (isOfBytes(this.#rest) ? bulksOfBytes(this.#rest) : this.#rest.map(bulk).join(""));
+    return (
+      head + (isOfBytes(this.#rest) ? bulksOfBytes(this.#rest) : this.#rest.map(bulk).join(""))
+    );
   }
 
   override getKeys(): string[] {

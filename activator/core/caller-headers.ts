@@ -24,7 +24,7 @@ import {
   TENANT_ALIAS_HEADERS,
   TENANT_ID_HEADER,
 } from "../../common/contracts/workflow-headers.ts";
-import { HeaderNames } from "../../common/header-names.ts";
+import { HeaderNames, isHeaderName } from "../../common/header-names.ts";
 
 /** Empty text where the caller sent none. */
 export interface CallerHeaders {
@@ -124,8 +124,7 @@ export function findHeader(headers: readonly string[], name: string): string {
 export function findHeaders(headers: readonly string[], name: string): readonly string[] {
   let values: string[] | undefined;
   for (let index = 0; index + 1 < headers.length; index += 2) {
-    const other = headers[index] ?? "";
-    if (other.length !== name.length || other.toLowerCase() !== name) continue;
+    if (!isHeaderName(headers[index] ?? "", name)) continue;
     values ??= [];
     values.push(headers[index + 1] ?? "");
   }

@@ -170,7 +170,8 @@ function copyHeaders(from: readonly string[], into: string[], rules: CopyRules):
 }
 
 function listedNames(connection: string): ReadonlySet<string> | null {
+  if (connection === "") return null;
   const lower = connection.toLowerCase();
-  if (lower === "" || lower === "keep-alive" || lower === "close") return null;
+  if (lower === "keep-alive" || lower === "close") return null;
   return new Set(lower.split(",").map((name) => name.trim()));
 }

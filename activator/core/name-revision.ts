@@ -40,11 +40,11 @@ function sharesOf({ namespace, targets }: RouteEntry): readonly Share[] {
 
 /** `draw` is uniform in [0, 1); it picks among the shares of a route. */
 export function nameByRoute(index: RouteIndex, host: string, draw: number): Naming {
-  const name = bareHost(host);
-  const shares = index.get(name);
+  // As a rule the host is written as in the table, and need not be taken apart.
+  const shares = index.get(host) ?? index.get(bareHost(host));
   const revision = shares === undefined ? undefined : pickShare(shares, draw);
   if (revision === undefined) {
-    return { kind: "unknown", message: `no service answers at host "${name}"` };
+    return { kind: "unknown", message: `no service answers at host "${bareHost(host)}"` };
   }
   return { kind: "named", revision };
 }

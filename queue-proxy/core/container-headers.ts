@@ -10,7 +10,7 @@ import {
   KNATIVE_REVISION_HEADER,
   ORIGINAL_HOST_HEADER,
 } from "../../common/contracts/headers.ts";
-import { HeaderNames } from "../../common/header-names.ts";
+import { HeaderNames, isHeaderName } from "../../common/header-names.ts";
 import { withoutMapping } from "../../common/peer-address.ts";
 
 const CONNECTION = "connection";
@@ -114,7 +114,7 @@ function connectionTokens(headers: readonly string[]): ReadonlySet<string> {
   let tokens = NO_TOKENS;
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index] ?? "";
-    if (name.length !== CONNECTION.length || name.toLowerCase() !== CONNECTION) continue;
+    if (!isHeaderName(name, CONNECTION)) continue;
     const listed = (headers[index + 1] ?? "").toLowerCase().split(",");
     tokens = new Set([...tokens, ...listed.map((token) => token.trim())].filter(isRemovable));
   }

@@ -12,7 +12,10 @@ let client: Redis;
 
 beforeEach(async () => {
   valkey = await startValkey({ args: ["--enable-debug-command", "local"] });
-  client = new Redis(valkey.port, "127.0.0.1", { maxRetriesPerRequest: 0, retryStrategy: () => 20 });
+  client = new Redis(valkey.port, "127.0.0.1", {
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => 20,
+  });
   client.on("error", () => undefined);
   endWhenSilent(client, SILENCE_MS);
   await next("ready");
