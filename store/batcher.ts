@@ -1,6 +1,6 @@
 /**
  * Collects the acquires and releases of one turn of the event loop and sends them as one call per
- * revision: the costs of a call are paid once for all of them. At most two calls of a revision are
+ * revision: the costs of a call are paid once for all of them. At most four calls of a revision are
  * on their way; what comes meanwhile makes up the next one. A lone call goes out as itself.
  */
 import { ChurnMap } from "../common/churn-map.ts";
@@ -14,7 +14,7 @@ import type { AcquireRequest, AcquireResult } from "./types.ts";
 /** Bounds the time of one call in the server. */
 const MOST_STEPS = 16;
 /** Calls of one revision on their way; bench/README.md has the measurement. */
-const MOST_IN_FLIGHT = 2;
+const MOST_IN_FLIGHT = 4;
 
 interface Due {
   readonly step: RequestStep;
