@@ -8,17 +8,18 @@ const LENGTHS = 64;
 const LETTERS = 32;
 /** What tells the two cases of a letter apart; lower case has it. */
 const CASE_BIT = 32;
+const LETTER_A = 97;
+const LETTER_Z = 122;
 
-/**
- * Whether two header names are the same; `lower` must be lower case already. Both consist of the
- * characters of a token (RFC 9110 5.6.2), of which only letters meet when the bit is set.
- */
+/** Whether two header names are the same; `lower` must be lower case already. */
 export function isHeaderName(name: string, lower: string): boolean {
   if (name.length !== lower.length) return false;
   for (let i = 0; i < lower.length; i += 1) {
     const wanted = lower.charCodeAt(i);
     const found = name.charCodeAt(i);
-    if (found !== wanted && (found | CASE_BIT) !== wanted) return false;
+    if (found === wanted) continue;
+    const isLetter = wanted >= LETTER_A && wanted <= LETTER_Z;
+    if (!isLetter || (found | CASE_BIT) !== wanted) return false;
   }
   return true;
 }

@@ -28,7 +28,7 @@ const CONTINUE_WAIT_MS = 1_000;
 /** Of all attempts. */
 const LIMITS = new LateTimers();
 
-/** How often an attempt goes to a new connection because the peer refused its stream unread. */
+/** How often an attempt goes to a new connection because the one before did not take it. */
 const MAX_RESTARTS = 2;
 
 const EMPTY_BODY: BodyFraming = { kind: "length", length: 0 };
@@ -88,7 +88,8 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
       framing,
       upgrade,
     };
-    this.#stream = this.#context.upstream.open(request);
+    // What a kept connection did not take goes over a new one: several may have ended together.
+    this.#stream = this.#context.upstream.open(request, this.#restarts > 0);
     this.#stream.start(request, this);
     if (!this.#isEnded) this.#clock.start();
   }
@@ -251,7 +252,7 @@ export class ForwardedAttempt implements RunningAttempt, UpstreamListener, BodyS
     this.#client.body.start(this);
   }
 
-  /** A stream behind a GOAWAY was not processed: it goes to a new connection, unseen by anybody. */
+  /** Behind a GOAWAY, or not sent when its connection ended: to a new one, unseen by anybody. */
   #canStartAgain(failure: UpstreamFailure): boolean {
     if (failure.kind !== "unprocessed" || this.began || !this.#client.body.replayable) return false;
     if (this.#restarts >= MAX_RESTARTS) return false;

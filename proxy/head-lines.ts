@@ -1,5 +1,5 @@
 /**
- * Strict reader of a block of header lines (RFC 9112 5): used for response heads and trailers.
+ * Strict reader of a block of header lines (RFC 9112 5): of heads both ways, and of trailers.
  * Apart from the response parser because it is pure and has all byte tables.
  */
 

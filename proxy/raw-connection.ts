@@ -63,6 +63,8 @@ export class RawConnection implements RawExchangeOwner, ReadsOwner {
   #isProcessing = false;
   #isPaused = false;
   #isClosing = false;
+  /** The client sends no more. */
+  #isHalfClosed = false;
   /** When the current wait for a head is over, by `performance.now()`. */
   #deadlineAt: number;
 
@@ -101,6 +103,15 @@ export class RawConnection implements RawExchangeOwner, ReadsOwner {
     return this.#owner.isStopping;
   }
 
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  get isQuiet(): boolean {
+    const isLast = this.#isClosing || this.#isHalfClosed || this.#owner.isStopping;
+    return !isLast && this.#input === undefined;
+  }
+
   get expectsMore(): boolean {
     return this.#exchange?.body.complete === false;
   }
@@ -130,9 +141,10 @@ export class RawConnection implements RawExchangeOwner, ReadsOwner {
     if (early !== undefined) socket.unshift(early);
   }
 
-  onExchangeClosed(): void {
+  onExchangeClosed(closed: RawExchange): void {
     this.#owner.onExchangeClosed();
-    if (this.socket.destroyed) return;
+    // A large answer may be read off when the next request is served already.
+    if (this.socket.destroyed || closed !== this.#exchange) return;
     if (this.#isClosing) return this.#linger();
     this.#deadlineAt = performance.now() + this.#owner.headTimeoutMs;
     if (this.#exchange?.body.complete === true) this.#awaitNext();
@@ -144,6 +156,12 @@ export class RawConnection implements RawExchangeOwner, ReadsOwner {
     if (this.#isClosing || now < this.#deadlineAt) return;
     if (this.#reader.isPartial) this.#refuse("request_head_timeout");
     else this.socket.destroy();
+  }
+
+  /** At once; what was answered so far still goes out. */
+  destroy(): void {
+    this.#exchange?.writeNow();
+    this.socket.destroy();
   }
 
   stopWhenIdle(): void {
@@ -166,7 +184,10 @@ export class RawConnection implements RawExchangeOwner, ReadsOwner {
   }
 
   readonly #onEnd = (): void => {
+    this.#isHalfClosed = true;
     this.#exchange?.writeNow();
+    // What came before the end is served.
+    this.#process();
     // A client that ends its side before its answer is complete is gone, as with stock.
     if (this.#exchange === undefined || this.#exchange.isDone) this.socket.end();
     else this.socket.destroy();
@@ -261,7 +282,7 @@ export class RawConnection implements RawExchangeOwner, ReadsOwner {
     this.#exchange = undefined;
     this.#deadlineAt = performance.now() + this.#owner.keepAliveMs;
     if (this.#owner.isStopping) return this.#linger();
-    // Later, because the attempt that just ended has not told its handler yet.
+    // Later: the attempt of an answer that did not wait has not told its handler yet.
     if (this.#input !== undefined) process.nextTick(processNext, this);
   }
 
@@ -285,7 +306,6 @@ export class RawConnection implements RawExchangeOwner, ReadsOwner {
   #refuse(reason: RefusedReason): void {
     if (this.#isClosing && this.#exchange === undefined) return;
     const answer = this.#owner.hooks.onRefused(reason);
-    this.#exchange?.writeNow();
     const exchange = this.#exchange;
     this.#input = undefined;
     this.#isClosing = true;

@@ -24,7 +24,7 @@ import type { Upstream } from "./upstream.ts";
 
 /** A rest of a body up to this size is read off to keep the connection; else the answer closes it. */
 const KEEPABLE_REST_BYTES = 65_536;
-/** Pieces up to this size are joined to what is written in the same tick. */
+/** Pieces up to this size are joined to what is written in the same turn. */
 const MAX_JOINED_BYTES = 4_096;
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 const LAST_CHUNK = lastChunkText([]);
@@ -38,13 +38,17 @@ export interface RawExchangeOwner {
   readonly keepAliveLines: string;
   /** The front wants its connections to end. */
   readonly isStopping: boolean;
+  /** The answer in progress is the last of this connection. */
+  readonly isClosing: boolean;
+  /** It stays open, and nothing behind the present request is here. */
+  readonly isQuiet: boolean;
   onFlowChanged(): void;
   onBodyKept(): void;
   /** The answer in progress is the last of this connection. */
   closeAfterAnswer(): void;
   /** The socket is the caller's from now on; bytes that came early are given back to it. */
   handOver(): void;
-  onExchangeClosed(): void;
+  onExchangeClosed(exchange: RawExchange): void;
 }
 
 export class RawExchange extends ClientExchange implements LateWriter {
@@ -61,6 +65,7 @@ export class RawExchange extends ClientExchange implements LateWriter {
   /** Body bytes that the announced length still allows; -1 for no announced length. */
   #lengthLeft = -1;
   #continueSent = false;
+  #isAnswering = false;
   /** Nothing follows what waits for the end of this turn. */
   #isWhole = false;
   #isDone = false;
@@ -140,6 +145,8 @@ export class RawExchange extends ClientExchange implements LateWriter {
 
   /** Its body turned out malformed: answered if nothing was sent, else cut. */
   refuseBody(answer: OwnAnswer): void {
+    // Found while what was here of it was read off for an answer, which is as good as any.
+    if (this.#isAnswering) return;
     this.giveUp();
     if (this.pristine) this.answer({ ...answer, close: true });
     else this.#owner.socket.destroy();
@@ -152,7 +159,9 @@ export class RawExchange extends ClientExchange implements LateWriter {
 
   protected writeAnswer(answer: OwnAnswer): void {
     // What is here of the body is read off first, so that a small one does not end the connection.
+    this.#isAnswering = true;
     this.body.drain();
+    this.#isAnswering = false;
     const body = answerBytes(answer).toString("latin1");
     this.#pending = answerHeadText({
       status: answer.status,
@@ -183,7 +192,7 @@ export class RawExchange extends ClientExchange implements LateWriter {
   }
 
   protected onClosed(): void {
-    this.#owner.onExchangeClosed();
+    this.#owner.onExchangeClosed(this);
   }
 
   /** An HTTP/1.0 client knows no chunks: the end of the connection tells the end of the answer. */
@@ -201,7 +210,8 @@ export class RawExchange extends ClientExchange implements LateWriter {
   }
 
   #isKeepable(): boolean {
-    if (this.#owner.isStopping || this.upgradeSpelling !== "") return false;
+    const { isStopping, isClosing } = this.#owner;
+    if (isStopping || isClosing || this.upgradeSpelling !== "") return false;
     const rest = this.head.contentLength;
     const isRestSmall = rest >= 0 && rest <= KEEPABLE_REST_BYTES;
     return (this.body.complete || isRestSmall) && wantsKeepAlive(this.head);
@@ -258,15 +268,17 @@ export class RawExchange extends ClientExchange implements LateWriter {
     this.#owner.socket.write(text, "latin1");
   }
 
+  /** Only where nothing but the next request can follow it does an answer wait. */
   #finish(): void {
     this.#isWhole = true;
-    if (!this.body.complete) this.body.drain();
-    this.#planFlush();
+    if (this.body.complete && this.#owner.isQuiet) this.#planFlush();
+    else this.writeNow();
   }
 
   #settle(): void {
     this.#isDone = true;
     const { socket } = this.#owner;
+    if (!this.body.complete) this.body.drain();
     if (socket.writableLength === 0 || socket.destroyed) this.close();
     else socket.write(NOTHING, () => this.close());
   }

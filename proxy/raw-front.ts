@@ -115,7 +115,7 @@ export class RawFront implements Front, RawConnectionOwner {
     const closed = this.#servers.map(
       (server) => new Promise<void>((resolve) => server.close(() => resolve())),
     );
-    for (const { socket } of this.#connections) socket.destroy();
+    for (const connection of this.#connections) connection.destroy();
     await Promise.all(closed);
   }
 

@@ -91,7 +91,7 @@ export interface UpstreamRequest {
 /** Why an upstream stream ended without a complete answer. */
 export type UpstreamFailure =
   | { readonly kind: "connect"; readonly failure: ConnectFailure; readonly message: string }
-  /** The upstream says that it has not looked at the request (HTTP/2 only). */
+  /** The upstream says that it has not looked at the request (HTTP/2), or it never left (HTTP/1.1). */
   | { readonly kind: "unprocessed"; readonly message: string }
   | { readonly kind: "broken"; readonly message: string }
   | { readonly kind: "bad"; readonly message: string };

@@ -20,5 +20,11 @@ export function writeAtTurnEnd(writer: LateWriter): void {
 function writeAll(): void {
   const writers = waiting;
   waiting = [];
-  for (const writer of writers) writer.writeNow();
+  let written = 0;
+  try {
+    for (; written < writers.length; written += 1) writers[written]?.writeNow();
+  } finally {
+    // A fault of one must not keep the others.
+    for (const writer of writers.slice(written + 1)) writeAtTurnEnd(writer);
+  }
 }

@@ -163,8 +163,12 @@ export class UpstreamConnection implements UpstreamStream, LateWriter {
 
   #onBytes(bytes: Buffer): void {
     if (this.#unsent !== "") {
-      this.#fail({ kind: "broken", message: "the upstream answered what it was not asked" });
-      return;
+      if (this.reused) {
+        this.#fail({ kind: "broken", message: "the upstream answered what it was not asked" });
+        return;
+      }
+      // One that refuses whoever connects does so without a look at the request.
+      this.writeNow();
     }
     if (this.#listener === undefined && !this.#isDiscarding) {
       // Bytes that nobody asked for: whatever follows cannot be trusted.

@@ -19,8 +19,8 @@ const SWEEP_MS = 500;
 const STALL_MS = 1_000;
 
 export interface Upstream {
-  /** An idle or a new connection for this request, not started yet. */
-  open(request: UpstreamRequest): UpstreamStream;
+  /** An idle or a new connection for this request, not started yet; `isFresh`: in any case a new one. */
+  open(request: UpstreamRequest, isFresh?: boolean): UpstreamStream;
   /** Idle connections now. */
   readonly idle: number;
   /** Pools now; none without idle connections. */
@@ -71,10 +71,11 @@ class PooledUpstream implements Upstream, ConnectionOwner {
     return this.#pools.size + this.#h2c.pools;
   }
 
-  open(request: UpstreamRequest): UpstreamStream {
+  open(request: UpstreamRequest, isFresh = false): UpstreamStream {
     const key = this.#keyOf(request);
     if (request.protocol === "h2c") return this.#h2c.open(key, request);
-    return this.#take(key) ?? new UpstreamConnection(key, request, this);
+    const kept = isFresh ? undefined : this.#take(key);
+    return kept ?? new UpstreamConnection(key, request, this);
   }
 
   /** The last key again where the request goes the same way, as all of a sidecar do. */
@@ -157,7 +158,7 @@ class PooledUpstream implements Upstream, ConnectionOwner {
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref();
   }
 
-  /** Only in a quiet moment: a single client leaves no connection idle again and again. */
+  /** Not whenever no connection is idle: a single client leaves it so again and again. */
   #stopSweeping(): void {
     clearInterval(this.#sweeper);
     this.#sweeper = undefined;

@@ -7,15 +7,19 @@ import type { Redis } from "ioredis";
 
 const LOOK_EVERY_MS = 100;
 
-/** Ends connections of the client after that time of silence, or up to a tenth of a second later. */
+/** Ends connections of the client after that time of silence, give or take a tenth of a second. */
 export function endWhenSilent(client: Redis, silenceMs: number): void {
   let timer: NodeJS.Timeout | undefined;
   let bytesHeard = 0;
   let quietSince = 0;
+  let lookedAt = 0;
   const look = (): void => {
     const { stream, commandQueue } = client;
     const now = performance.now();
-    if (commandQueue.length === 0 || stream.bytesRead !== bytesHeard) {
+    // Timers ring before sockets are read: a process that stood still has not heard yet.
+    const stoodStill = now - lookedAt > 3 * LOOK_EVERY_MS;
+    lookedAt = now;
+    if (stoodStill || commandQueue.length === 0 || stream.bytesRead !== bytesHeard) {
       bytesHeard = stream.bytesRead;
       quietSince = now;
     } else if (now - quietSince >= silenceMs) {
@@ -30,6 +34,7 @@ export function endWhenSilent(client: Redis, silenceMs: number): void {
   client.on("connect", () => {
     stop();
     quietSince = performance.now();
+    lookedAt = quietSince;
     timer = setInterval(look, LOOK_EVERY_MS).unref();
   });
   client.on("close", stop);

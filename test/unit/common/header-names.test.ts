@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HeaderNames, headerNames } from "../../../common/header-names.ts";
+import { HeaderNames, headerNames, isHeaderName } from "../../../common/header-names.ts";
 
 describe("a set of header names", () => {
   it("finds a name in any spelling, and no other", () => {
@@ -26,5 +26,28 @@ describe("a set of header names", () => {
     const long = `x-${"y".repeat(200)}`;
     expect(headerNames([long]).has(long.toUpperCase())).toBe(true);
     expect(headerNames([long]).has(`${long}z`)).toBe(false);
+  });
+});
+
+describe("two header names", () => {
+  const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]/;
+  const characters = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code));
+
+  it("are the same in any spelling, and only then", () => {
+    for (const lower of "abcxyz0189-~_!") {
+      for (const found of characters.filter((character) => TOKEN.test(character))) {
+        const isSame = found.toLowerCase() === lower;
+        expect([found, lower, isHeaderName(`X${found}Y`, `x${lower}y`)]).toEqual([
+          found,
+          lower,
+          isSame,
+        ]);
+      }
+    }
+  });
+
+  it("are never the same at different lengths", () => {
+    expect(isHeaderName("Hosts", "host")).toBe(false);
+    expect(isHeaderName("Hos", "host")).toBe(false);
   });
 });
