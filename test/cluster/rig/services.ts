@@ -184,10 +184,23 @@ export async function replicasOf(revision: string): Promise<number> {
 }
 
 /** The conditions of a revision's PodAutoscaler in words. */
+interface Scaler {
+  readonly status?: {
+    readonly conditions?: readonly Condition[];
+    readonly actualScale?: number;
+  };
+}
+
+const scalerOf = (revision: string): Promise<Scaler | undefined> =>
+  getObject<Scaler>("podautoscaler", revision, "-n", NAMESPACE);
+
 export async function scalerWords(revision: string): Promise<string> {
-  interface Scaler {
-    readonly status?: { readonly conditions?: readonly Condition[] };
-  }
-  const scaler = await getObject<Scaler>("podautoscaler", revision, "-n", NAMESPACE);
+  const scaler = await scalerOf(revision);
   return (scaler?.status?.conditions ?? []).map(inWords).join("; ");
+}
+
+/** Ready pods as the scaler counts them, which hears of them before Kubernetes does. */
+export async function actualScaleOf(revision: string): Promise<number> {
+  const scaler = await scalerOf(revision);
+  return scaler?.status?.actualScale ?? 0;
 }

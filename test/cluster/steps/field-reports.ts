@@ -10,6 +10,7 @@ import type { Answer } from "../rig/client.ts";
 import { sendLoad } from "../rig/load.ts";
 import { metricsOf, podsOfPart, restarts } from "../rig/ours.ts";
 import {
+  actualScaleOf,
   NAMESPACE,
   deploy,
   isReady,
@@ -208,9 +209,9 @@ async function initialScale(): Promise<string> {
     resources: { requests: { cpu: "5m" }, limits: { "nvidia.com/gpu": "1" } },
   });
   await deploy({ name, revision: "one", annotations: ours({ "min-scale": "1" }) });
-  const scale = { "initial-scale": "2", "min-scale": "2" };
+  const bounds = { "initial-scale": "2", "min-scale": "2" };
   await applyText(
-    serviceManifest({ name, revision: "two", annotations: ours(scale), resources: whole }),
+    serviceManifest({ name, revision: "two", annotations: ours(bounds), resources: whole }),
   );
   await waitFor("one of two ready", async () => (await readyOf(`${name}-two`)) === 1, {
     timeoutMs: 60_000,
@@ -225,10 +226,14 @@ async function initialScale(): Promise<string> {
   }
   await remove(other);
   await waitForReady(name);
-  const ready = await readyOf(`${name}-two`);
   const to = await trafficOf(name);
+  const scale = await actualScaleOf(`${name}-two`);
+  expect(scale === 2 && to === `${name}-two`, `${scale} pods, traffic to ${to}`);
+  // Kubernetes hears of the second one from the kubelet, after its sidecar has told us.
+  await waitFor("two of two ready", async () => (await readyOf(`${name}-two`)) === 2, {
+    timeoutMs: 15_000,
+  });
   await remove(name);
-  expect(ready === 2 && to === `${name}-two`, `${ready} pods, traffic to ${to}`);
   return "with one of two pods traffic stayed where it was";
 }
 
