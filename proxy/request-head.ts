@@ -4,6 +4,7 @@
  * refused what is malformed byte by byte.
  */
 import { isHeaderName } from "../common/header-names.ts";
+import { type FramingMarks, markFraming } from "./framing-marks.ts";
 import { type BodyFraming, CHUNKED, NO_BODY } from "./sides.ts";
 import type { RequestHead } from "./types.ts";
 
@@ -27,13 +28,9 @@ export interface ReadRequest {
 }
 
 /** The headers that decide about the message, collected in one pass. */
-interface Marks {
+interface Marks extends FramingMarks {
   host: string;
   hosts: number;
-  length: string;
-  lengths: number;
-  coding: string;
-  codings: number;
   upgrade: string;
   expect: string;
 }
@@ -112,9 +109,8 @@ function mark(marks: Marks, name: string, value: string): void {
       if (isHeaderName(name, "upgrade")) marks.upgrade = value;
       return;
     case 14:
-      return markLength(marks, name, value);
     case 17:
-      return markCoding(marks, name, value);
+      return markFraming(marks, name, value);
   }
 }
 
@@ -122,18 +118,6 @@ function markHost(marks: Marks, name: string, value: string): void {
   if (!isHeaderName(name, "host")) return;
   marks.host = value;
   marks.hosts += 1;
-}
-
-function markLength(marks: Marks, name: string, value: string): void {
-  if (!isHeaderName(name, "content-length")) return;
-  marks.length = value;
-  marks.lengths += 1;
-}
-
-function markCoding(marks: Marks, name: string, value: string): void {
-  if (!isHeaderName(name, "transfer-encoding")) return;
-  marks.coding = value;
-  marks.codings += 1;
 }
 
 function requestFraming(marks: Marks, httpVersion: string): BodyFraming | undefined {

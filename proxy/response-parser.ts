@@ -4,6 +4,7 @@
  */
 import { isHeaderName } from "../common/header-names.ts";
 import { ChunkedReader } from "./chunked-reader.ts";
+import { type FramingMarks, markFraming } from "./framing-marks.ts";
 import { findEndOfHead, HeadBlock, MalformedMessage, readHeaderLines } from "./head-lines.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { headerTokens } from "./headers.ts";
@@ -179,11 +180,7 @@ export class ResponseParser {
 }
 
 /** The headers that decide about the message, collected in one pass; empty for none. */
-interface Marks {
-  length: string;
-  lengths: number;
-  coding: string;
-  codings: number;
+interface Marks extends FramingMarks {
   hasConnection: boolean;
   keepAlive: string;
 }
@@ -207,27 +204,14 @@ function mark(marks: Marks, name: string, value: string): void {
     case 10:
       return markConnection(marks, name, value);
     case 14:
-      return markLength(marks, name, value);
     case 17:
-      return markCoding(marks, name, value);
+      return markFraming(marks, name, value);
   }
 }
 
 function markConnection(marks: Marks, name: string, value: string): void {
   if (isHeaderName(name, "connection")) marks.hasConnection = true;
   else if (marks.keepAlive === "" && isHeaderName(name, "keep-alive")) marks.keepAlive = value;
-}
-
-function markLength(marks: Marks, name: string, value: string): void {
-  if (!isHeaderName(name, "content-length")) return;
-  marks.length = value;
-  marks.lengths += 1;
-}
-
-function markCoding(marks: Marks, name: string, value: string): void {
-  if (!isHeaderName(name, "transfer-encoding")) return;
-  marks.coding = value;
-  marks.codings += 1;
 }
 
 interface Asked {

@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Redis } from "ioredis";
 import { endWhenSilent } from "../../../store/silence-watch.ts";
+import { startRawServer } from "../../fixtures/servers/raw-server.ts";
+import { eventually } from "../../support/eventually.ts";
 import { startValkey } from "../../support/valkey.ts";
 import type { ValkeyServer } from "../../support/valkey.ts";
 
@@ -57,8 +59,16 @@ describe("a connection", () => {
   it("stays when nothing is asked for longer than that", async () => {
     let closes = 0;
     client.on("close", () => (closes += 1));
-    // Four times as long, during which nobody says a word.
-    await new Promise((resolve) => setTimeout(resolve, 4 * SILENCE_MS));
+    // A connection that is owed a reply ends again and again in that time.
+    const mute = await startRawServer(() => {});
+    const owed = new Redis(mute.port, "127.0.0.1", { retryStrategy: () => 20 });
+    owed.on("error", () => undefined);
+    let ends = 0;
+    owed.on("close", () => (ends += 1));
+    endWhenSilent(owed, SILENCE_MS);
+    await eventually(() => ends === 3);
+    owed.disconnect();
+    await mute.stop();
     expect(closes).toBe(0);
     expect(await client.ping()).toBe("PONG");
   });
